@@ -15,11 +15,11 @@ import (
 	"github.com/belay-hooks/belay/internal/keyring"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/mcptools"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/recorder"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/redaction"
 	"github.com/belay-hooks/belay/internal/revision"
-	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/trust"
@@ -136,7 +136,7 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		Store: storage.Front, Loader: hooks, Redactor: detector, Digester: keys.Digests, LeaseKey: keys.Lease,
 		StoreID: keys.Events.StoreID(), Observer: o.Observer, Recorder: records.Recorder(), Clock: o.Clock, Logger: log,
 		Tools: executor(&o, tools), Files: files(&o), Home: home, UnsafeFailOpen: o.UnsafeFailOpen,
-		IntentDir: noted(dir, &o, "intents"), SpoolPath: noted(dir, &o, spoolfile.Name), ClockPath: clockPath(dir, &o),
+		IntentDir: noted(dir, &o, "intents"), SpoolPath: noted(dir, &o, notes.SpoolName), ClockPath: clockPath(dir, &o),
 		Retain: retention(&o, records.Ready),
 	})
 	if err != nil {

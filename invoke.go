@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/redaction"
-	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -61,7 +61,7 @@ func (b *Belay) Refuse(ctx context.Context, r kernel.Refusal) (phases.Verdict, e
 // opened: the next Open that can write records it and sets the latch that it
 // asks for. The error is ErrState; there is nothing else that a caller could do then.
 func Spool(dir string, r kernel.Refusal) error {
-	if err := kernel.Spool(filepath.Join(dir, spoolfile.Name), redaction.Refusal(dir, r), time.Now()); err != nil {
+	if err := kernel.Spool(filepath.Join(dir, notes.SpoolName), redaction.Refusal(dir, r), time.Now()); err != nil {
 		return statedir.Unusable("spool", err)
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/mcptools"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -128,7 +128,7 @@ func clockPath(dir string, o *Options) string {
 	if o.DryRun {
 		return ""
 	}
-	return noted(dir, o, clockfile.Name)
+	return noted(dir, o, notes.ClockName)
 }
 
 // retention is how the kernel later judges events that it refused; nil where it does not.

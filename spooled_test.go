@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -28,10 +28,10 @@ func TestSessionsOfNotesAreCovered(t *testing.T) {
 					host.Close()
 				}
 				session := "s-" + secret
-				n := spoolfile.Of(phases.Invocation{Runtime: "custom", Session: session},
+				n := notes.Of(phases.Invocation{Runtime: "custom", Session: session},
 					phases.NewFault(phases.KindLoad, "refused "+secret, nil), true, time.Now())
 				n.Cause = phases.LatchFailure
-				if err := spoolfile.Append(filepath.Join(dir, spoolfile.Name), n); err != nil {
+				if err := notes.Append(filepath.Join(dir, notes.SpoolName), n); err != nil {
 					t.Fatal(err)
 				}
 				if !running {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 )
@@ -48,12 +48,12 @@ func (k *Kernel) endedBefore(it *approvals.Item, at leases.Instant) bool {
 	return stamp.Boot != "" && !stamp.Counts(at)
 }
 
-// WatchClock finds out whether the wall clock jumped, by clockfile.MinJump or more, since any
+// WatchClock finds out whether the wall clock jumped, by notes.MinClockJump or more, since any
 // process of the state directory looked last in this boot. The process that finds it first
 // records it; each process logs it. It costs nothing while there is no jump.
 func (k *Kernel) WatchClock(ctx context.Context) { k.tellClock(ctx, k.watch.Look(k.Now())) }
 
-func (k *Kernel) tellClock(ctx context.Context, news clockfile.Observation) {
+func (k *Kernel) tellClock(ctx context.Context, news notes.ClockObservation) {
 	if news.Text != "" {
 		k.options.Logger.LogAttrs(ctx, slog.LevelWarn, news.Text)
 	}

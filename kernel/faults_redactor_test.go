@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -206,7 +206,7 @@ func TestNotesOfOthersWithARedactorThatFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for n := 1; ; n++ {
-				path := filepath.Join(t.TempDir(), spoolfile.Name)
+				path := filepath.Join(t.TempDir(), notes.SpoolName)
 				r := &blind{on: true}
 				h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.Redactor, o.SpoolPath = r, path })
 				if err := kernel.Spool(path, kernel.Refusal{

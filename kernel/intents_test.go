@@ -50,13 +50,13 @@ func TestToolCallsAndAStoreThatFails(t *testing.T) {
 		if len(x.calls) != ran || got[0] != (answer{}) || v.Decision != phases.Block {
 			t.Errorf("%s cannot be written: ran %d times, %+v", typ, len(x.calls), got)
 		}
-		if left := notes(t, dir); len(left) != ran {
+		if left := intentNotes(t, dir); len(left) != ran {
 			t.Errorf("%s: notes %v", typ, left)
 		}
 	}
 }
 
-func notes(t *testing.T, dir string) []string {
+func intentNotes(t *testing.T, dir string) []string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil {
@@ -90,7 +90,7 @@ func TestIntentsLeftBehind(t *testing.T) {
 		if list := outcomes(); list != nil {
 			t.Errorf("a call that is under way was given up: %v", list)
 		}
-		left := notes(t, dir)
+		left := intentNotes(t, dir)
 		if len(left) != 1 {
 			t.Fatalf("notes %v", left)
 		}
@@ -103,7 +103,7 @@ func TestIntentsLeftBehind(t *testing.T) {
 	}
 	h.invoke(t, invocation(phases.PreTool))
 	wantOrder(t, outcomes(), "ok")
-	if left := notes(t, dir); len(left) != 0 {
+	if left := intentNotes(t, dir); len(left) != 0 {
 		t.Errorf("notes %v", left)
 	}
 
@@ -124,13 +124,13 @@ func TestIntentsLeftBehind(t *testing.T) {
 	x.call = nil
 	_, _ = h.Invoke(t.Context(), invocation(phases.PreTool))
 	h.store = h.store.(*refusing).Store
-	if left := notes(t, dir); len(left) != 1 {
+	if left := intentNotes(t, dir); len(left) != 1 {
 		t.Fatalf("notes %v", left)
 	}
 	// A store that takes no outcome now leaves the note for the next start.
 	newHost(t, hooks, journalIn(dir), func(_ *kernel.Config, o *kernel.Options) { o.Store = h.store },
 		refuse(phases.EventOutcome))
-	if left := notes(t, dir); len(left) != 1 {
+	if left := intentNotes(t, dir); len(left) != 1 {
 		t.Fatalf("notes %v", left)
 	}
 	again()
@@ -141,7 +141,7 @@ func TestIntentsLeftBehind(t *testing.T) {
 		es[0].Binding != "asker" || es[0].Reason == "" || es[0].Input != nil {
 		t.Errorf("outcome %+v", es)
 	}
-	if left := notes(t, dir); len(left) != 0 {
+	if left := intentNotes(t, dir); len(left) != 0 {
 		t.Errorf("notes %v", left)
 	}
 
@@ -151,7 +151,7 @@ func TestIntentsLeftBehind(t *testing.T) {
 	write(filepath.Join(dir, "01900000-0000-7000-8000-000000000000.json"), []byte(`{"id`))
 	write(filepath.Join(dir, ".new-1"), nil)
 	h = newHost(t, hooks, journalIn(dir))
-	if left := notes(t, dir); len(left) != 0 || len(h.events(t, wire.Query{Except: phases.EventNotice})) != 0 {
+	if left := intentNotes(t, dir); len(left) != 0 || len(h.events(t, wire.Query{Except: phases.EventNotice})) != 0 {
 		t.Errorf("notes %v, events %+v", left, h.events(t, wire.Query{}))
 	}
 }
@@ -231,7 +231,7 @@ func TestHTTPRequestsAreRecorded(t *testing.T) {
 			if c.outcome != "" && !slices.Equal(list, []string{c.outcome}) || c.outcome == "" && list != nil {
 				t.Errorf("outcomes %v", list)
 			}
-			if left := notes(t, dir); (len(left) != 0) != (c.name == "outcome not written") {
+			if left := intentNotes(t, dir); (len(left) != 0) != (c.name == "outcome not written") {
 				t.Errorf("notes %v", left)
 			}
 		})

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -309,8 +309,8 @@ func TestVerdictLiftsNothingOfAnotherProcess(t *testing.T) {
 	if v, _ := third.InvokeWith(t.Context(), invocation(phases.PrePlan), unblockable); v.Event != nil {
 		t.Fatalf("%+v", v)
 	}
-	if notes, _ := spoolfile.Read(path); len(notes) != 1 || notes[0].Ends != phases.EndsByJudging {
-		t.Fatalf("%+v", notes)
+	if left, _ := notes.Read(path); len(left) != 1 || left[0].Ends != phases.EndsByJudging {
+		t.Fatalf("%+v", left)
 	}
 	f.set(false, false, false)
 	fourth := newHost(t, on(phases.PrePlan), retaining, noting)
@@ -432,7 +432,7 @@ func TestRefusalWithALateRecordIsJudged(t *testing.T) {
 			close(store.free)
 			h := newHost(t, on(phases.PrePlan), retaining, func(_ *kernel.Config, o *kernel.Options) {
 				if o.Store = store; spooled {
-					o.SpoolPath = filepath.Join(t.TempDir(), spoolfile.Name)
+					o.SpoolPath = filepath.Join(t.TempDir(), notes.SpoolName)
 				}
 			})
 			store.free = make(chan struct{})

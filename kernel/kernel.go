@@ -12,7 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/audit"
-	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -45,7 +45,7 @@ type Kernel struct {
 	overloaded atomic.Bool // since a Refuse of kind overload, until OverloadEnded
 
 	unhealthy atomic.Pointer[Health]
-	watch     *clockfile.Watch
+	watch     *notes.ClockWatch
 	high      atomic.Pointer[time.Time] // see at
 	pruned    atomic.Pointer[time.Time] // when expired runs were last dropped
 }
@@ -71,7 +71,7 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	}
 	k := &Kernel{options: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester},
 		spool:   newSpool(o.SpoolPath),
-		journal: journal{o.IntentDir}, retained: newRetained(o.Retain), watch: clockfile.New(o.ClockPath)}
+		journal: journal{o.IntentDir}, retained: newRetained(o.Retain), watch: notes.NewClockWatch(o.ClockPath)}
 	snap, err := newSnapshot(ctx, cfg, o.Loader)
 	if err != nil {
 		return nil, err

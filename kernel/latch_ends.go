@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -186,8 +186,8 @@ func phasesOf(of []phases.Invocation) []phases.Phase {
 
 // noteOf is the note of a refusal that could not be recorded; inv holds its names as they
 // are recorded.
-func (k *Kernel) noteOf(inv phases.Invocation, told *phases.Fault, r *Refusal) spoolfile.Note {
-	n := spoolfile.Of(inv, told, r.latches(), k.options.Clock.Now())
+func (k *Kernel) noteOf(inv phases.Invocation, told *phases.Fault, r *Refusal) notes.Note {
+	n := notes.Of(inv, told, r.latches(), k.options.Clock.Now())
 	if n.Unblockable {
 		n.Cause, n.Ends = k.latchFor(&inv, r)
 	}
@@ -196,7 +196,7 @@ func (k *Kernel) noteOf(inv phases.Invocation, told *phases.Fault, r *Refusal) s
 
 // noteEnds says what ends the latch that a note asks for. A note that a kernel wrote says it;
 // of one that a runtime's command wrote, the configuration of now is asked.
-func (s *snapshot) noteEnds(n *spoolfile.Note) phases.LatchEnd {
+func (s *snapshot) noteEnds(n *notes.Note) phases.LatchEnd {
 	switch {
 	case !n.Cause.OwnMaking(), n.Whole:
 		return phases.EndsByPerson

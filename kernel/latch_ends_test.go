@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -299,31 +299,31 @@ func (f *failingOnce) Commit(ctx context.Context, b kernel.Batch) (kernel.Receip
 func TestNotesEndWithTheirCause(t *testing.T) {
 	for name, c := range map[string]struct {
 		hooks []hook
-		note  spoolfile.Note
+		note  notes.Note
 		held  bool
 	}{
 		"no hook would have judged": {on(phases.Spawn),
-			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, false},
+			notes.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, false},
 		"an audit event": {on(phases.Audit),
-			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.Audit}}, false},
+			notes.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.Audit}}, false},
 		"a hook would have": {on(phases.PrePlan),
-			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, true},
+			notes.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, true},
 		"of one of two": {on(phases.Spawn),
-			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan, phases.Spawn}}, true},
+			notes.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan, phases.Spawn}}, true},
 		"of some runtimes": {[]hook{{name: "other", phases: []phases.Phase{phases.PrePlan},
 			spec: func(s *kernel.BindingSpec) { s.Match = &tiers.Match{Runtimes: []string{"codex"}} }}},
-			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, true},
+			notes.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PrePlan}}, true},
 		"a result": {nil,
-			spoolfile.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PostTool}}, true},
-		"what could not be read": {nil, spoolfile.Note{Cause: phases.LatchPayload}, true},
+			notes.Note{Cause: phases.LatchStopped, Phases: []phases.Phase{phases.PostTool}}, true},
+		"what could not be read": {nil, notes.Note{Cause: phases.LatchPayload}, true},
 		"a cause that is not its own": {nil,
-			spoolfile.Note{Cause: phases.LatchPayload, Phases: []phases.Phase{phases.PrePlan}}, true},
-		"no phase":                    {nil, spoolfile.Note{Cause: phases.LatchStopped}, true},
-		"of an older version":         {nil, spoolfile.Note{}, true},
-		"of a word that is not known": {nil, spoolfile.Note{Cause: "moon", Phases: []phases.Phase{phases.PrePlan}}, true},
+			notes.Note{Cause: phases.LatchPayload, Phases: []phases.Phase{phases.PrePlan}}, true},
+		"no phase":                    {nil, notes.Note{Cause: phases.LatchStopped}, true},
+		"of an older version":         {nil, notes.Note{}, true},
+		"of a word that is not known": {nil, notes.Note{Cause: "moon", Phases: []phases.Phase{phases.PrePlan}}, true},
 		"of an end that is not known": {nil,
-			spoolfile.Note{Cause: phases.LatchStopped, Ends: "moon", Phases: []phases.Phase{phases.PrePlan}}, true},
-		"a decision that says it ends": {nil, spoolfile.Note{Cause: phases.LatchDecision, Ends: phases.EndsWithCause}, true},
+			notes.Note{Cause: phases.LatchStopped, Ends: "moon", Phases: []phases.Phase{phases.PrePlan}}, true},
+		"a decision that says it ends": {nil, notes.Note{Cause: phases.LatchDecision, Ends: phases.EndsWithCause}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "spool.jsonl")
@@ -331,7 +331,7 @@ func TestNotesEndWithTheirCause(t *testing.T) {
 			n := c.note
 			n.Time, n.Runtime, n.Session, n.Kind, n.Reason, n.Unblockable = h.clock.Now(), "custom", "s-1", phases.KindLoad,
 				"the daemon could not be asked", true
-			if err := spoolfile.Append(path, n); err != nil {
+			if err := notes.Append(path, n); err != nil {
 				t.Fatal(err)
 			}
 			v := h.invoke(t, invocation(phases.PreTool))

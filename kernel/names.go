@@ -1,7 +1,7 @@
 package kernel
 
 import (
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -36,7 +36,7 @@ func (k *Kernel) redactText(s string) string {
 
 // redactNote redacts the names in a note, the identifier included, and its text: the process
 // that left it may have had another redactor.
-func (k *Kernel) redactNote(n *spoolfile.Note) error {
+func (k *Kernel) redactNote(n *notes.Note) error {
 	named := phases.Invocation{Runtime: n.Runtime, Session: n.Session}
 	if err := k.redactNames(&named); err != nil {
 		return err

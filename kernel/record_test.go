@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -242,7 +242,7 @@ func TestStoreFailures(t *testing.T) {
 					t.Errorf("%d unrecorded blocks are told of, want 4: %+v", sum, gaps)
 				}
 				if left, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*")); len(left) != 0 ||
-					spoolfile.InReserve(filepath.Join(dir, "spool.jsonl")) {
+					notes.InReserve(filepath.Join(dir, "spool.jsonl")) {
 					t.Errorf("left in the spool: %v", left)
 				}
 				h.invoke(t, invocation(phases.PrePlan), unblockable)

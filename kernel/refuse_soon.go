@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -38,7 +38,7 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 		f *phases.Fault
 	}
 	written := make(chan record)
-	late := make(chan spoolfile.Note, 1) // the caller has its answer, and made this note
+	late := make(chan notes.Note, 1) // the caller has its answer, and made this note
 	go func() {
 		defer k.recordingSoon.Add(-1)
 		var w record
@@ -79,7 +79,7 @@ func (k *Kernel) recordSafely(ctx context.Context, inv phases.Invocation, r Refu
 // noteRefusal answers the block of a refusal whose record comes later, and notes it. With
 // written, the record is being written now, and settle tells how that ended.
 func (k *Kernel) noteRefusal(ctx context.Context, inv phases.Invocation, r Refusal,
-	written bool) (phases.Verdict, spoolfile.Note) {
+	written bool) (phases.Verdict, notes.Note) {
 	v := k.blocked(inv, r)
 	n := k.noteOf(inv, phases.NewFault(r.Fault.Kind, k.redactText(r.Fault.Text), nil), &r)
 	if written {

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -44,7 +44,7 @@ func TestRefusalsUnderOverloadDoNotWaitForTheStore(t *testing.T) {
 	store := &stuck{memory.New(), make(chan struct{})}
 	close(store.free)
 	h := newHost(t, []hook{{name: "guard", run: effects()}}, func(_ *kernel.Config, o *kernel.Options) {
-		o.Store, o.SpoolPath = store, filepath.Join(dir, spoolfile.Name)
+		o.Store, o.SpoolPath = store, filepath.Join(dir, notes.SpoolName)
 	})
 	store.free = make(chan struct{})
 	const refusals = 100 // more than are recorded at once
@@ -65,13 +65,13 @@ func TestRefusalsUnderOverloadDoNotWaitForTheStore(t *testing.T) {
 			t.Fatal("a refusal waits for the store")
 		}
 	}
-	spooled := func() (files []string, notes int) {
-		files, _ = filepath.Glob(filepath.Join(dir, spoolfile.Name) + "*")
+	spooled := func() (files []string, noted int) {
+		files, _ = filepath.Glob(filepath.Join(dir, notes.SpoolName) + "*")
 		for _, f := range files { // one is that of a report that hangs
-			n, dropped := spoolfile.Read(f)
-			notes += len(n) + dropped
+			n, dropped := notes.Read(f)
+			noted += len(n) + dropped
 		}
-		return files, notes
+		return files, noted
 	}
 	if _, n := spooled(); n != refusals {
 		t.Fatalf("%d notes for a process that would be killed now", n)
@@ -111,7 +111,7 @@ func TestRefusalsUnderOverloadDoNotWaitForTheStore(t *testing.T) {
 func TestALatchUnderOverloadIsOwed(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "the next process": true} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), spoolfile.Name)
+			path := filepath.Join(t.TempDir(), notes.SpoolName)
 			store := &stuck{memory.New(), make(chan struct{})}
 			close(store.free)
 			guard := []hook{{name: "guard", phases: []phases.Phase{phases.PrePlan, phases.PreTool}, run: effects()}}
@@ -161,7 +161,7 @@ func TestALatchWhoseRecordHangsHolds(t *testing.T) {
 	store := &stuckOnce{Store: memory.New(), free: make(chan struct{})}
 	h := newHost(t, []hook{{name: "guard", phases: []phases.Phase{phases.PrePlan, phases.PreTool}, run: effects()}},
 		func(_ *kernel.Config, o *kernel.Options) {
-			o.Store, o.SpoolPath = store, filepath.Join(t.TempDir(), spoolfile.Name)
+			o.Store, o.SpoolPath = store, filepath.Join(t.TempDir(), notes.SpoolName)
 		})
 	store.armed.Store(true)
 	defer close(store.free)

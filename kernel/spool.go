@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -32,7 +32,7 @@ type spool struct {
 
 	mu       sync.Mutex
 	waiting  bool // there may be something to report
-	memory   []spoolfile.Note
+	memory   []notes.Note
 	dropped  int
 	standing map[noteKey]standing // of notes whose records were being written
 }
@@ -41,26 +41,26 @@ func newSpool(path string) *spool {
 	s := &spool{path: path}
 	if path != "" {
 		_, err := os.Lstat(path)
-		s.waiting = err == nil || len(spoolfile.Taken(path)) > 0 || spoolfile.InReserve(path)
-		_ = spoolfile.Reserve(path) // without it a full disk and a kill lose notes, and nothing else
+		s.waiting = err == nil || len(notes.Taken(path)) > 0 || notes.InReserve(path)
+		_ = notes.Reserve(path) // without it a full disk and a kill lose notes, and nothing else
 	}
 	return s
 }
 
-func (s *spool) add(e spoolfile.Note) {
+func (s *spool) add(e notes.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(e)
 }
 
 // put is add. Preconditions: s.mu is held.
-func (s *spool) put(e spoolfile.Note) {
+func (s *spool) put(e notes.Note) {
 	s.waiting = true
-	if s.path != "" && spoolfile.Append(s.path, e) == nil {
+	if s.path != "" && notes.Append(s.path, e) == nil {
 		return
 	}
 	if len(s.memory) >= maxSpoolEntries {
-		h, ok := spoolfile.Hold(e, s.memory)
+		h, ok := notes.Hold(e, s.memory)
 		if !ok || len(s.memory) >= 2*maxSpoolEntries {
 			s.dropped++
 			return
@@ -74,15 +74,15 @@ func (s *spool) put(e spoolfile.Note) {
 // while no kernel could be opened; the next kernel with that SpoolPath puts it on
 // record, with the latch if it asks for one. Only names and the fault's own text are kept.
 func Spool(path string, r Refusal, now time.Time) error {
-	n := spoolfile.Of(r.Invocation, r.Fault, r.latches(), now)
+	n := notes.Of(r.Invocation, r.Fault, r.latches(), now)
 	n.Cause, n.Phases = r.why(), phasesOf(r.Of)
-	return spoolfile.Append(path, n)
+	return notes.Append(path, n)
 }
 
 // take returns everything that waits, and what to call when it is recorded. Of soon only
 // the latches are due: the records are being written. One whose latch is set is told by
 // taking Unblockable from it. Preconditions: s.reporting is held.
-func (s *spool) take() (entries []spoolfile.Note, soon []*spoolfile.Note, dropped int, done func()) {
+func (s *spool) take() (entries []notes.Note, soon []*notes.Note, dropped int, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	inMemory, notNoted := len(s.memory), s.dropped
@@ -92,20 +92,20 @@ func (s *spool) take() (entries []spoolfile.Note, soon []*spoolfile.Note, droppe
 		// Taking the file away first keeps other processes from adding notes to it while it is
 		// reported. The next process first reports a file that was taken and not finished: twice is
 		// better than never, and one file is enough while the store stays down.
-		if files = spoolfile.Taken(s.path); len(files) == 0 {
+		if files = notes.Taken(s.path); len(files) == 0 {
 			claim := fmt.Sprintf("%s.%d-%d", s.path, os.Getpid(), time.Now().UnixNano())
-			if spoolfile.Take(s.path, claim) == nil {
+			if notes.Take(s.path, claim) == nil {
 				files = []string{claim}
 			}
 		}
 		for _, f := range files {
-			e, d := spoolfile.Read(f)
+			e, d := notes.Read(f)
 			entries, dropped = append(entries, e...), dropped+d
 		}
 	}
-	var reserved spoolfile.Reserved
+	var reserved notes.Reserved
 	if s.path != "" {
-		reserved = spoolfile.ReadReserve(s.path)
+		reserved = notes.ReadReserve(s.path)
 		entries, dropped = append(entries, reserved.Notes...), dropped+reserved.Dropped
 	}
 	entries, others := s.sift(entries)
@@ -135,7 +135,7 @@ func (s *spool) look() {
 		return
 	}
 	_, err := os.Lstat(s.path)
-	s.waiting = err == nil || spoolfile.InReserve(s.path)
+	s.waiting = err == nil || notes.InReserve(s.path)
 }
 
 // anything reports whether there may be something to report.

@@ -9,14 +9,14 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // Whatever stands in the spool, each line of it is an entry or is counted as lost. A note that
 // is added later is not lost with it.
 func FuzzSpool(f *testing.F) {
-	line, err := json.Marshal(&spoolfile.Note{Time: time.Unix(1, 0).UTC(), Invocation: "i", Kind: phases.KindStore,
+	line, err := json.Marshal(&notes.Note{Time: time.Unix(1, 0).UTC(), Invocation: "i", Kind: phases.KindStore,
 		Reason: "because"})
 	if err != nil {
 		f.Fatal(err)
@@ -27,14 +27,14 @@ func FuzzSpool(f *testing.F) {
 	f.Add(append(make([]byte, 70<<10), append([]byte("\n"), line...)...))
 	f.Add([]byte("\n\r\n \n{}\n"))
 	f.Fuzz(func(t *testing.T, before []byte) {
-		if len(before) > spoolfile.MaxBytes {
+		if len(before) > notes.MaxSpool {
 			return // nothing is added then
 		}
 		s := newSpool(filepath.Join(t.TempDir(), "spool.jsonl"))
 		if err := os.WriteFile(s.path, before, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.add(spoolfile.Note{Invocation: "the last", Reason: "because"})
+		s.add(notes.Note{Invocation: "the last", Reason: "because"})
 		s.reporting.Lock()
 		defer s.reporting.Unlock()
 		entries, _, dropped, done := s.take()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -34,7 +34,7 @@ func TestSessionsWithoutSpaceForTheirNotesAreHeld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := ""
 			if c.killed {
-				path = filepath.Join(t.TempDir(), spoolfile.Name)
+				path = filepath.Join(t.TempDir(), notes.SpoolName)
 				if err := os.Mkdir(path, 0o700); err != nil { // the file cannot be made
 					t.Fatal(err)
 				}
@@ -153,7 +153,7 @@ func TestALateRecordIsToldOnce(t *testing.T) {
 			store := &failOnce{Store: memory.New(), free: make(chan struct{})}
 			guard := []hook{{name: "guard", phases: []phases.Phase{phases.PrePlan, phases.PreTool}, run: effects()}}
 			h := newHost(t, guard, func(_ *kernel.Config, o *kernel.Options) {
-				o.Store, o.SpoolPath = store, filepath.Join(t.TempDir(), spoolfile.Name)
+				o.Store, o.SpoolPath = store, filepath.Join(t.TempDir(), notes.SpoolName)
 			})
 			store.fail.Store(fails)
 			store.armed.Store(true)

@@ -1,6 +1,6 @@
 package kernel
 
-import "github.com/belay-hooks/belay/internal/spoolfile"
+import "github.com/belay-hooks/belay/internal/notes"
 
 // noteKey tells notes apart.
 type noteKey struct {
@@ -8,7 +8,7 @@ type noteKey struct {
 	invocation, runtime, session string
 }
 
-func keyOf(n *spoolfile.Note) noteKey {
+func keyOf(n *notes.Note) noteKey {
 	return noteKey{n.Time.UnixNano(), n.Invocation, n.Runtime, n.Session}
 }
 
@@ -26,7 +26,7 @@ const maxStandings = 4 * maxRecordingSoon
 
 // addOpen adds a note of a refusal whose record is being written. It is not reported
 // before settle. The latch that it asks for is set at once.
-func (s *spool) addOpen(n spoolfile.Note) {
+func (s *spool) addOpen(n notes.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.standing == nil || len(s.standing) >= maxStandings { // more is only told twice
@@ -37,7 +37,7 @@ func (s *spool) addOpen(n spoolfile.Note) {
 }
 
 // settle tells how the record ended that addOpen spoke of.
-func (s *spool) settle(n spoolfile.Note, written bool) {
+func (s *spool) settle(n notes.Note, written bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if delete(s.standing, keyOf(&n)); written && s.standing != nil {
@@ -46,9 +46,9 @@ func (s *spool) settle(n spoolfile.Note, written bool) {
 }
 
 // sift returns the notes that are to be reported now, and the others. Preconditions: s.mu is held.
-func (s *spool) sift(notes []spoolfile.Note) (now, others []spoolfile.Note) {
-	for i := range notes {
-		n := notes[i]
+func (s *spool) sift(left []notes.Note) (now, others []notes.Note) {
+	for i := range left {
+		n := left[i]
 		if st := s.standing[keyOf(&n)]; st == settled {
 			now = append(now, n)
 		} else {
@@ -60,7 +60,7 @@ func (s *spool) sift(notes []spoolfile.Note) (now, others []spoolfile.Note) {
 
 // sifted keeps of the others those whose records are still being written, or have failed.
 // Preconditions: s.mu is held, and the notes taken are out of memory and still in their files.
-func (s *spool) sifted(others []spoolfile.Note) {
+func (s *spool) sifted(others []notes.Note) {
 	for i := range others {
 		if key := keyOf(&others[i]); s.standing[key] == recorded {
 			delete(s.standing, key)

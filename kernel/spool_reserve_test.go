@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -18,7 +18,7 @@ import (
 // A store that fails and a disk on which no file grows: the process that comes after one
 // that was killed reports each action that was blocked.
 func TestAKilledProcessLosesNoCount(t *testing.T) {
-	path := filepath.Join(t.TempDir(), spoolfile.Name)
+	path := filepath.Join(t.TempDir(), notes.SpoolName)
 	spooled := func(s kernel.Store) change {
 		return func(_ *kernel.Config, o *kernel.Options) { o.Store, o.SpoolPath = s, path }
 	}
@@ -62,8 +62,8 @@ func TestAKilledProcessLosesNoCount(t *testing.T) {
 	if n := len(next.events(t, wire.Query{Type: phases.EventGap})); n != 1 {
 		t.Errorf("%d gap events", n)
 	}
-	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), spoolfile.ReserveName)); err != nil ||
-		fi.Size() != spoolfile.ReserveBytes || spoolfile.InReserve(path) {
+	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), notes.ReserveName)); err != nil ||
+		fi.Size() != notes.ReserveBytes || notes.InReserve(path) {
 		t.Error(errors.Join(errors.New("the reserve is not ready again"), err))
 	}
 }

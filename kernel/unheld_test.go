@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/client/wire"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -107,9 +107,9 @@ func TestInvalidInvocationLatchesNoRuntime(t *testing.T) {
 func TestOldRuntimeLatchesHold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "spool.jsonl")
 	h := newHost(t, nil, func(_ *kernel.Config, o *kernel.Options) { o.SpoolPath = path })
-	old := spoolfile.Note{Time: h.clock.Now(), Runtime: "custom", Kind: phases.KindProtocol,
+	old := notes.Note{Time: h.clock.Now(), Runtime: "custom", Kind: phases.KindProtocol,
 		Reason: "the payload could not be read", Unblockable: true}
-	if err := spoolfile.Append(path, old); err != nil {
+	if err := notes.Append(path, old); err != nil {
 		t.Fatal(err)
 	}
 	if v := h.invoke(t, invocation(phases.PreTool)); v.Enforced != phases.EnforcedLatched {

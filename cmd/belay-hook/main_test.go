@@ -17,7 +17,7 @@ func TestWhatIsLinked(t *testing.T) {
 	known := []string{
 		module + "adapters", module + "adapters/claude-code", module + "adapters/codex",
 		module + "adapters/internal/payload", module + "client", module + "client/wire",
-		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/spoolfile",
+		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/notes",
 		module + "phases",
 		// the words of package client, and who answers it
 		module + "leases", module + "kernel/approvals", module + "internal/peercred",

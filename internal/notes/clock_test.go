@@ -1,4 +1,4 @@
-package clockfile_test
+package notes_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/leases"
 )
 
@@ -29,17 +29,17 @@ func (m *machine) restart(id string)             { m.boot, m.since = id, 0 }
 
 func TestLook(t *testing.T) {
 	m := &machine{wall: t0, boot: "b1", since: time.Hour}
-	first, jump, changed := clockfile.Note{}.Look(leases.At(m))
+	first, jump, changed := notes.ClockNote{}.Look(leases.At(m))
 	if jump != nil || !changed || first.Boot != "b1" || first.Last != first.Least ||
 		first.Last != t0.Add(-time.Hour).UnixMilli() {
 		t.Fatalf("first look: %+v, %v, %v", first, jump, changed)
 	}
 	m.sleep(time.Minute)
 	for by, text := range map[time.Duration]string{
-		0: "", clockfile.MinJump - time.Millisecond: "", -clockfile.MinJump + time.Millisecond: "",
-		clockfile.MinJump:  "the clock jumped by +2s, from 2026-03-01T12:01:00Z to 2026-03-01T12:01:02Z",
-		-clockfile.MinJump: "the clock jumped by -2s, from 2026-03-01T12:01:00Z to 2026-03-01T12:00:58Z",
-		year:               "the clock jumped by +8760h0m0s, from 2026-03-01T12:01:00Z to 2027-03-01T12:01:00Z",
+		0: "", notes.MinClockJump - time.Millisecond: "", -notes.MinClockJump + time.Millisecond: "",
+		notes.MinClockJump:  "the clock jumped by +2s, from 2026-03-01T12:01:00Z to 2026-03-01T12:01:02Z",
+		-notes.MinClockJump: "the clock jumped by -2s, from 2026-03-01T12:01:00Z to 2026-03-01T12:00:58Z",
+		year:                "the clock jumped by +8760h0m0s, from 2026-03-01T12:01:00Z to 2027-03-01T12:01:00Z",
 	} {
 		moved := *m
 		moved.jump(by)
@@ -52,7 +52,7 @@ func TestLook(t *testing.T) {
 			continue
 		}
 		least := min(first.Last, first.Last+by.Milliseconds())
-		want := clockfile.Note{Boot: "b1", Last: first.Last + by.Milliseconds(), Least: least, Jump: jump}
+		want := notes.ClockNote{Boot: "b1", Last: first.Last + by.Milliseconds(), Least: least, Jump: jump}
 		if diff := cmp.Diff(want, next); diff != "" || jump.String() != text || jump.By() != by ||
 			jump.Since != (time.Hour+time.Minute).Milliseconds() {
 			t.Errorf("%v: %s, since %d\n%s", by, jump, jump.Since, diff)
@@ -76,7 +76,7 @@ func TestLook(t *testing.T) {
 func TestCalmTimeMakesNothingOld(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &machine{wall: t0, boot: "b1", since: time.Hour}
-		var n clockfile.Note
+		var n notes.ClockNote
 		var made []time.Time
 		var ages []time.Duration
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
@@ -100,7 +100,7 @@ func TestCalmTimeMakesNothingOld(t *testing.T) {
 		}
 	})
 	m := &machine{wall: t0, boot: "b1", since: time.Hour}
-	n, _, _ := clockfile.Note{}.Look(leases.At(m))
+	n, _, _ := notes.ClockNote{}.Look(leases.At(m))
 	m.sleep(year)
 	if got := n.Calm(leases.At(m)); !got.Equal(m.wall) {
 		t.Errorf("without a jump: %v, want %v", got, m.wall)
@@ -118,17 +118,17 @@ func TestCalmTimeMakesNothingOld(t *testing.T) {
 
 func TestNoteIsDecodedStrictly(t *testing.T) {
 	m := &machine{wall: t0, boot: "b1", since: time.Hour}
-	n, _, _ := clockfile.Note{}.Look(leases.At(m))
+	n, _, _ := notes.ClockNote{}.Look(leases.At(m))
 	m.jump(-year)
 	n, _, _ = n.Look(leases.At(m))
 	b, err := n.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := clockfile.DecodeNote(b); err != nil || cmp.Diff(n, back) != "" {
+	if back, err := notes.DecodeClockNote(b); err != nil || cmp.Diff(n, back) != "" {
 		t.Errorf("%+v, %v", back, err)
 	}
-	if back, err := clockfile.DecodeNote(nil); err != nil || back != (clockfile.Note{}) {
+	if back, err := notes.DecodeClockNote(nil); err != nil || back != (notes.ClockNote{}) {
 		t.Errorf("nothing: %+v, %v", back, err)
 	}
 	for _, bad := range []string{
@@ -137,17 +137,17 @@ func TestNoteIsDecodedStrictly(t *testing.T) {
 		`{"boot":"b","boot":"b","last_ms":1,"least_ms":1}`, `{"boot":"b","last_ms":"1","least_ms":1}`,
 		`{"boot":"` + strings.Repeat("b", 4<<10) + `","last_ms":1,"least_ms":1}`,
 	} {
-		if got, err := clockfile.DecodeNote([]byte(bad)); err == nil || got != (clockfile.Note{}) {
+		if got, err := notes.DecodeClockNote([]byte(bad)); err == nil || got != (notes.ClockNote{}) {
 			t.Errorf("%.60s: %+v, %v", bad, got, err)
 		}
 	}
 }
 
-func FuzzDecodeNote(f *testing.F) {
+func FuzzDecodeClockNote(f *testing.F) {
 	f.Add([]byte(
 		`{"boot":"b","last_ms":1,"least_ms":1,"jump":{"from":"2026-01-01T00:00:00Z","to":"2026-01-01T00:00:05Z","since_ms":4}}`))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		n, err := clockfile.DecodeNote(src)
+		n, err := notes.DecodeClockNote(src)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package clockfile_test
+package notes_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/leases"
 )
 
@@ -22,14 +22,14 @@ func moment(since, set time.Duration) leases.Instant {
 // A jump is recorded by the process that finds it first, and told by the others; also when
 // none of them ran while the clock was set.
 func TestJumpIsRecordedOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), clockfile.Name)
-	a, b := clockfile.New(path), clockfile.New(path)
-	for _, w := range []*clockfile.Watch{a, b} {
-		if news := w.Look(moment(time.Hour, 0)); news != (clockfile.Observation{}) {
+	path := filepath.Join(t.TempDir(), notes.ClockName)
+	a, b := notes.NewClockWatch(path), notes.NewClockWatch(path)
+	for _, w := range []*notes.ClockWatch{a, b} {
+		if news := w.Look(moment(time.Hour, 0)); news != (notes.ClockObservation{}) {
 			t.Errorf("first look: %+v", news)
 		}
 	}
-	if news := a.Look(moment(2*time.Hour, clockfile.MinJump-time.Millisecond)); news != (clockfile.Observation{}) {
+	if news := a.Look(moment(2*time.Hour, notes.MinClockJump-time.Millisecond)); news != (notes.ClockObservation{}) {
 		t.Errorf("less than a jump: %+v", news)
 	}
 	first := a.Look(moment(2*time.Hour, time.Hour))
@@ -41,8 +41,8 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 	if news := b.Look(moment(2*time.Hour+time.Second, time.Hour)); news.Record || news.Text != first.Text {
 		t.Errorf("second: %+v", news)
 	}
-	for _, w := range []*clockfile.Watch{a, b, clockfile.New(path)} {
-		if news := w.Look(moment(3*time.Hour, time.Hour)); news != (clockfile.Observation{}) {
+	for _, w := range []*notes.ClockWatch{a, b, notes.NewClockWatch(path)} {
+		if news := w.Look(moment(3*time.Hour, time.Hour)); news != (notes.ClockObservation{}) {
 			t.Errorf("told again: %+v", news)
 		}
 		if got := w.Note(); got.Jump == nil || got.Jump.By() != time.Hour {
@@ -50,21 +50,21 @@ func TestJumpIsRecordedOnce(t *testing.T) {
 		}
 	}
 	// Nothing ran while the clock went back.
-	if news := clockfile.New(path).Look(moment(4*time.Hour, -time.Hour)); !news.Record ||
+	if news := notes.NewClockWatch(path).Look(moment(4*time.Hour, -time.Hour)); !news.Record ||
 		!strings.Contains(news.Text, "by -2h0m0s") {
 		t.Errorf("found later: %+v", news)
 	}
 	// Another boot begins anew.
-	if news := clockfile.New(path).Look(leases.Instant{Wall: t0, Boot: "b2"}); news != (clockfile.Observation{}) {
+	if news := notes.NewClockWatch(path).Look(leases.Instant{Wall: t0, Boot: "b2"}); news != (notes.ClockObservation{}) {
 		t.Errorf("another boot: %+v", news)
 	}
 }
 
 func TestOneOfManyRecords(t *testing.T) {
-	path := filepath.Join(t.TempDir(), clockfile.Name)
-	watches := make([]*clockfile.Watch, 8)
+	path := filepath.Join(t.TempDir(), notes.ClockName)
+	watches := make([]*notes.ClockWatch, 8)
 	for i := range watches {
-		watches[i] = clockfile.New(path)
+		watches[i] = notes.NewClockWatch(path)
 		watches[i].Look(moment(time.Hour, 0))
 	}
 	var recorded atomic.Int64
@@ -86,15 +86,15 @@ func TestOneOfManyRecords(t *testing.T) {
 
 // A note that cannot be read is made anew, and that is recorded; it makes nothing old.
 func TestDamagedNote(t *testing.T) {
-	path := filepath.Join(t.TempDir(), clockfile.Name)
+	path := filepath.Join(t.TempDir(), notes.ClockName)
 	if err := os.WriteFile(path, []byte(`{"boot":"b1","last_ms":1,"least_ms":9}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := clockfile.New(path)
+	w := notes.NewClockWatch(path)
 	if news := w.Look(moment(time.Hour, 0)); !news.Record || !strings.Contains(news.Text, "damaged") || news.Err != nil {
 		t.Errorf("%+v", news)
 	}
-	if news := clockfile.New(path).Look(moment(time.Hour, 0)); news != (clockfile.Observation{}) {
+	if news := notes.NewClockWatch(path).Look(moment(time.Hour, 0)); news != (notes.ClockObservation{}) {
 		t.Errorf("again: %+v", news)
 	}
 	// A process that knows better puts that down.
@@ -104,7 +104,7 @@ func TestDamagedNote(t *testing.T) {
 	if news := w.Look(moment(2*time.Hour, time.Hour)); !news.Record || !strings.Contains(news.Text, "by +1h0m0s") {
 		t.Errorf("%+v", news)
 	}
-	if calm, ok := clockfile.New(path).Calm(moment(2*time.Hour, time.Hour)); ok {
+	if calm, ok := notes.NewClockWatch(path).Calm(moment(2*time.Hour, time.Hour)); ok {
 		t.Errorf("before the first look it is %v", calm)
 	}
 	if calm, ok := w.Calm(moment(2*time.Hour, time.Hour)); !ok || !calm.Equal(t0.Add(2*time.Hour)) {
@@ -118,21 +118,21 @@ func TestNoteWithoutFile(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"", filepath.Join(dir, "missing", clockfile.Name), filepath.Join(dir, "taken")} {
-		w := clockfile.New(path)
+	for _, path := range []string{"", filepath.Join(dir, "missing", notes.ClockName), filepath.Join(dir, "taken")} {
+		w := notes.NewClockWatch(path)
 		if news := w.Look(moment(time.Hour, 0)); news.Text != "" || news.Record || (news.Err != nil) != (path != "") {
 			t.Errorf("%q: %+v", path, news)
 		}
 		if news := w.Look(moment(2*time.Hour, -time.Hour)); !strings.Contains(news.Text, "by -1h0m0s") || !news.Record {
 			t.Errorf("%q: %+v", path, news)
 		}
-		if news := w.Look(moment(2*time.Hour, -time.Hour)); news != (clockfile.Observation{}) {
+		if news := w.Look(moment(2*time.Hour, -time.Hour)); news != (notes.ClockObservation{}) {
 			t.Errorf("%q: %+v", path, news)
 		}
 	}
-	w := clockfile.New("")
+	w := notes.NewClockWatch("")
 	none := leases.Instant{Wall: t0}
-	if news := w.Look(none); news != (clockfile.Observation{}) {
+	if news := w.Look(none); news != (notes.ClockObservation{}) {
 		t.Errorf("without a boot clock: %+v", news)
 	}
 	if calm, ok := w.Calm(none); !ok || !calm.Equal(t0) {

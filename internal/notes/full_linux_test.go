@@ -1,4 +1,4 @@
-package spoolfile_test
+package notes_test
 
 import (
 	"errors"
@@ -9,22 +9,22 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 )
 
 // On a disk that is full no note is lost, nor told twice. Where no tmpfs can be mounted,
 // the file of the spool cannot be opened instead.
 func TestAFullDiskLosesNoNote(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, spoolfile.Name)
+	path := filepath.Join(dir, notes.SpoolName)
 	mounted := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=700")
 	if mounted == nil {
 		t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 	}
-	if err := spoolfile.Reserve(path); err != nil {
+	if err := notes.Reserve(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := spoolfile.Append(path, noteNumber(0)); err != nil {
+	if err := notes.Append(path, noteNumber(0)); err != nil {
 		t.Fatal(err)
 	}
 	if mounted == nil {
@@ -44,14 +44,14 @@ func TestAFullDiskLosesNoNote(t *testing.T) {
 	}
 	const blocked = 3000
 	for n := 1; n < blocked; n++ {
-		if err := spoolfile.Append(path, noteNumber(n)); err != nil {
+		if err := notes.Append(path, noteNumber(n)); err != nil {
 			t.Fatalf("note %d: %v", n, err)
 		}
 	}
 	all := 0
 	if mounted != nil {
-		list, dropped := spoolfile.Read(path + ".1")
-		r := spoolfile.ReadReserve(path)
+		list, dropped := notes.Read(path + ".1")
+		r := notes.ReadReserve(path)
 		all = len(list) + dropped + len(r.Notes) + r.Dropped
 	} else {
 		all, _ = held(path)

@@ -1,4 +1,4 @@
-package spoolfile
+package notes
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package spoolfile_test
+package notes_test
 
 import (
 	"fmt"
@@ -7,41 +7,41 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
-func noteNumber(n int) spoolfile.Note {
-	return spoolfile.Of(phases.Invocation{ID: fmt.Sprint(n), Runtime: "custom", Session: "s"},
+func noteNumber(n int) notes.Note {
+	return notes.Of(phases.Invocation{ID: fmt.Sprint(n), Runtime: "custom", Session: "s"},
 		phases.NewFault(phases.KindStore, "full", nil), true, time.Now())
 }
 
 // held counts what a process that comes next finds, and what of it are notes.
-func held(path string) (all, notes int) {
-	list, dropped := spoolfile.Read(path)
-	r := spoolfile.ReadReserve(path)
+func held(path string) (all, left int) {
+	list, dropped := notes.Read(path)
+	r := notes.ReadReserve(path)
 	return len(list) + dropped + len(r.Notes) + r.Dropped, len(list) + len(r.Notes)
 }
 
 // When the file takes no more, notes go to the reserve, and those that do not fit are
 // counted there: however many, none is lost.
 func TestTheReserveLosesNone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), spoolfile.Name)
-	if err := spoolfile.Reserve(path); err != nil {
+	path := filepath.Join(t.TempDir(), notes.SpoolName)
+	if err := notes.Reserve(path); err != nil {
 		t.Fatal(err)
 	}
 	const blocked = 4000
 	for n := range blocked {
-		if err := spoolfile.Append(path, noteNumber(n)); err != nil {
+		if err := notes.Append(path, noteNumber(n)); err != nil {
 			t.Fatalf("note %d: %v", n, err)
 		}
 	}
-	all, notes := held(path)
-	if all != blocked || notes < 2000 || notes == blocked {
-		t.Errorf("%d of %d, %d with a note", all, blocked, notes)
+	all, left := held(path)
+	if all != blocked || left < 2000 || left == blocked {
+		t.Errorf("%d of %d, %d with a note", all, blocked, left)
 	}
-	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), spoolfile.ReserveName)); err != nil ||
-		fi.Size() != spoolfile.ReserveBytes {
+	if fi, err := os.Stat(filepath.Join(filepath.Dir(path), notes.ReserveName)); err != nil ||
+		fi.Size() != notes.ReserveBytes {
 		t.Errorf("the reserve: %v %v", fi, err)
 	}
 }
@@ -49,40 +49,40 @@ func TestTheReserveLosesNone(t *testing.T) {
 // Clearing removes only the notes that were read: later ones stay, and the
 // space is used again.
 func TestTheReserveIsClearedAsItWasRead(t *testing.T) {
-	path := filepath.Join(t.TempDir(), spoolfile.Name)
+	path := filepath.Join(t.TempDir(), notes.SpoolName)
 	if err := os.Mkdir(path, 0o700); err != nil { // no file can be there
 		t.Fatal(err)
 	}
-	if err := spoolfile.Append(path, noteNumber(0)); err == nil {
+	if err := notes.Append(path, noteNumber(0)); err == nil {
 		t.Fatal("a note without a place for it")
 	}
-	if err := spoolfile.Reserve(path); err != nil {
+	if err := notes.Reserve(path); err != nil {
 		t.Fatal(err)
 	}
-	if spoolfile.InReserve(path) {
+	if notes.InReserve(path) {
 		t.Error("it holds something")
 	}
 	for round := range 3 {
 		for n := range 5 {
-			if err := spoolfile.Append(path, noteNumber(10*round+n)); err != nil {
+			if err := notes.Append(path, noteNumber(10*round+n)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r := spoolfile.ReadReserve(path)
-		if !spoolfile.InReserve(path) || len(r.Notes) != 5 || r.Notes[4].Invocation != fmt.Sprint(10*round+4) {
+		r := notes.ReadReserve(path)
+		if !notes.InReserve(path) || len(r.Notes) != 5 || r.Notes[4].Invocation != fmt.Sprint(10*round+4) {
 			t.Fatalf("round %d: %+v", round, r)
 		}
-		if err := spoolfile.Append(path, noteNumber(99)); err != nil {
+		if err := notes.Append(path, noteNumber(99)); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.Clear(path); err != nil {
 			t.Fatal(err)
 		}
-		r = spoolfile.ReadReserve(path)
+		r = notes.ReadReserve(path)
 		if len(r.Notes) != 1 || r.Notes[0].Invocation != "99" {
 			t.Fatalf("round %d: what came meanwhile: %+v", round, r)
 		}
-		if err := r.Clear(path); err != nil || spoolfile.InReserve(path) {
+		if err := r.Clear(path); err != nil || notes.InReserve(path) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}
@@ -91,22 +91,22 @@ func TestTheReserveIsClearedAsItWasRead(t *testing.T) {
 // Notes that latch nothing leave half of the reserve to those that do; where these find no
 // space, there is one note for each runtime, and each of the others is counted.
 func TestTheReserveHoldsRuntimes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), spoolfile.Name)
-	if err := spoolfile.Reserve(path); err != nil {
+	path := filepath.Join(t.TempDir(), notes.SpoolName)
+	if err := notes.Reserve(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil { // no file can be there
 		t.Fatal(err)
 	}
-	add := func(n spoolfile.Note, times int) (kept, dropped int) {
+	add := func(n notes.Note, times int) (kept, dropped int) {
 		t.Helper()
-		before := spoolfile.ReadReserve(path)
+		before := notes.ReadReserve(path)
 		for range times {
-			if err := spoolfile.Append(path, n); err != nil {
+			if err := notes.Append(path, n); err != nil {
 				t.Fatal(err)
 			}
 		}
-		after := spoolfile.ReadReserve(path)
+		after := notes.ReadReserve(path)
 		return len(after.Notes) - len(before.Notes), after.Dropped - before.Dropped
 	}
 	plain, latching, ends := noteNumber(1), noteNumber(2), noteNumber(3)
@@ -133,7 +133,7 @@ func TestTheReserveHoldsRuntimes(t *testing.T) {
 		}
 	}
 	var whole []string
-	for _, n := range spoolfile.ReadReserve(path).Notes {
+	for _, n := range notes.ReadReserve(path).Notes {
 		if n.Whole {
 			whole = append(whole, n.Runtime)
 			if n.Session != "" || !n.Unblockable || n.Kind != phases.KindStore || n.Time.IsZero() || n.Invocation != "2" {
@@ -147,7 +147,7 @@ func TestTheReserveHoldsRuntimes(t *testing.T) {
 	var err error
 	for n := 0; err == nil && n < 1000; n++ { // as many runtimes as there is space for
 		latching.Runtime = fmt.Sprint("r-", n)
-		err = spoolfile.Append(path, latching)
+		err = notes.Append(path, latching)
 	}
 	if err == nil {
 		t.Error("a runtime that could not be held is no error")

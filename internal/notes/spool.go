@@ -1,7 +1,4 @@
-// Package spoolfile decides how a state directory notes an action that was
-// blocked without a record, so that a later process records it. It never
-// reports anything by itself: that is the kernel's.
-package spoolfile
+package notes
 
 import (
 	"bytes"
@@ -18,11 +15,11 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Name is the file's name in a state directory.
-const Name = "spool.jsonl"
+// SpoolName is the file's name in a state directory.
+const SpoolName = "spool.jsonl"
 
-// MaxBytes is the size beyond which nothing is added to the file.
-const MaxBytes = 256 << 10
+// MaxSpool is the size beyond which nothing is added to the file.
+const MaxSpool = 256 << 10
 
 // maxFile is the most that is read of a file, in bytes. Notes of before the bound, and the
 // last one that passes it, are well below.
@@ -108,7 +105,7 @@ func appendLine(path string, line []byte) error {
 		return err
 	}
 	fi, err := f.Stat()
-	if err == nil && fi.Size() > MaxBytes {
+	if err == nil && fi.Size() > MaxSpool {
 		err = ErrFull
 	}
 	if err == nil && fi.Size() > 0 {

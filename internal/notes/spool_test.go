@@ -1,4 +1,4 @@
-package spoolfile_test
+package notes_test
 
 import (
 	"errors"
@@ -13,34 +13,34 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
 
 func TestNotes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), spoolfile.Name)
+	path := filepath.Join(t.TempDir(), notes.SpoolName)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("", 3600))
 	long := strings.Repeat("s", 10_000)
-	want := []spoolfile.Note{
+	want := []notes.Note{
 		{Time: at.UTC(), Runtime: "custom", Session: "s-1", Kind: phases.KindLoad, Reason: "why", Unblockable: true},
 		{Time: at.UTC(), Kind: phases.KindProtocol, Reason: "said by a hook"},
 		{Time: at.UTC(), Kind: phases.KindProtocol, Reason: "the action could not be decided"},
 		{Time: at.UTC(), Session: phases.SafeLine(long, phases.MaxIDBytes), Kind: phases.KindStore,
 			Reason: phases.SafeText(long, phases.MaxReasonBytes)},
 	}
-	for _, n := range []spoolfile.Note{
-		spoolfile.Of(phases.Invocation{Runtime: "custom", Session: "s-1", Action: []byte(`{"never":"kept"}`)},
+	for _, n := range []notes.Note{
+		notes.Of(phases.Invocation{Runtime: "custom", Session: "s-1", Action: []byte(`{"never":"kept"}`)},
 			phases.NewFault(phases.KindLoad, "why", errors.New("never kept")), true, at),
-		spoolfile.Of(phases.Invocation{}, phases.NewFault(phases.KindPolicy, "said by a hook", nil), false, at),
-		spoolfile.Of(phases.Invocation{}, nil, false, at),
-		spoolfile.Of(phases.Invocation{Session: long}, phases.NewFault(phases.KindStore, long, nil), false, at),
+		notes.Of(phases.Invocation{}, phases.NewFault(phases.KindPolicy, "said by a hook", nil), false, at),
+		notes.Of(phases.Invocation{}, nil, false, at),
+		notes.Of(phases.Invocation{Session: long}, phases.NewFault(phases.KindStore, long, nil), false, at),
 	} {
-		if err := spoolfile.Append(path, n); err != nil {
+		if err := notes.Append(path, n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, dropped := spoolfile.Read(path)
+	got, dropped := notes.Read(path)
 	if diff := cmp.Diff(want, got); diff != "" || dropped != 0 {
 		t.Errorf("%d dropped (-want +got)\n%s", dropped, diff)
 	}
@@ -51,10 +51,10 @@ func TestNotes(t *testing.T) {
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", fi, err)
 	}
-	if err := os.Truncate(path, spoolfile.MaxBytes+1); err != nil {
+	if err := os.Truncate(path, notes.MaxSpool+1); err != nil {
 		t.Fatal(err)
 	}
-	if err := spoolfile.Append(path, want[0]); !errors.Is(err, spoolfile.ErrFull) {
+	if err := notes.Append(path, want[0]); !errors.Is(err, notes.ErrFull) {
 		t.Errorf("beyond its size: %v", err)
 	}
 }
@@ -63,14 +63,14 @@ func TestNotes(t *testing.T) {
 // was added is read once.
 func TestNotesAreNotLostToTheOneWhoTakes(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, spoolfile.Name)
+	path := filepath.Join(dir, notes.SpoolName)
 	const writers, each = 4, 50
 	var adding, taking sync.WaitGroup
 	for w := range writers {
 		adding.Go(func() {
 			for i := range each {
-				n := spoolfile.Of(phases.Invocation{ID: fmt.Sprintf("%d-%d", w, i)}, nil, false, time.Now())
-				if err := spoolfile.Append(path, n); err != nil {
+				n := notes.Of(phases.Invocation{ID: fmt.Sprintf("%d-%d", w, i)}, nil, false, time.Now())
+				if err := notes.Append(path, n); err != nil {
 					t.Error(err)
 				}
 			}
@@ -80,17 +80,17 @@ func TestNotesAreNotLostToTheOneWhoTakes(t *testing.T) {
 	seen := map[string]int{}
 	take := func(i int) {
 		claim := fmt.Sprintf("%s.%d", path, i)
-		if err := spoolfile.Take(path, claim); err != nil {
+		if err := notes.Take(path, claim); err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Error(err)
 			}
 			return
 		}
-		notes, dropped := spoolfile.Read(claim)
+		left, dropped := notes.Read(claim)
 		if dropped > 0 {
 			t.Errorf("%d notes cannot be read", dropped)
 		}
-		for _, n := range notes {
+		for _, n := range left {
 			seen[n.Invocation]++
 		}
 		if err := os.Remove(claim); err != nil {
@@ -123,10 +123,10 @@ func TestNotesAreNotLostToTheOneWhoTakes(t *testing.T) {
 // A file is not taken away under a process that is about to write to it, and what
 // waits for the one who takes it goes to a new file.
 func TestTakeWaitsForWriters(t *testing.T) {
-	path := filepath.Join(t.TempDir(), spoolfile.Name)
+	path := filepath.Join(t.TempDir(), notes.SpoolName)
 	claim := path + ".1"
-	n := spoolfile.Of(phases.Invocation{ID: "first"}, nil, false, time.Now())
-	if err := spoolfile.Append(path, n); err != nil {
+	n := notes.Of(phases.Invocation{ID: "first"}, nil, false, time.Now())
+	if err := notes.Append(path, n); err != nil {
 		t.Fatal(err)
 	}
 	line, err := os.ReadFile(path)
@@ -138,7 +138,7 @@ func TestTakeWaitsForWriters(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := make(chan error, 1)
-	go func() { taken <- spoolfile.Take(path, claim) }()
+	go func() { taken <- notes.Take(path, claim) }()
 	select {
 	case err := <-taken:
 		t.Fatalf("the file was taken away from a process that writes to it: %v", err)
@@ -150,12 +150,12 @@ func TestTakeWaitsForWriters(t *testing.T) {
 	if err := errors.Join(writer.Close(), <-taken); err != nil {
 		t.Fatal(err)
 	}
-	if err := spoolfile.Append(path, n); err != nil {
+	if err := notes.Append(path, n); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]int{claim: 2, path: 1} {
-		if notes, dropped := spoolfile.Read(file); len(notes) != want || dropped != 0 {
-			t.Errorf("%s has %d notes, want %d", filepath.Base(file), len(notes), want)
+		if left, dropped := notes.Read(file); len(left) != want || dropped != 0 {
+			t.Errorf("%s has %d notes, want %d", filepath.Base(file), len(left), want)
 		}
 	}
 }

@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/belay-hooks/belay/internal/clockfile"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/sink"
-	"github.com/belay-hooks/belay/internal/spoolfile"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -106,8 +105,8 @@ func TestSettingsResolveLinks(t *testing.T) {
 // Each name that belay gives a file of the state directory is one that it keeps for itself.
 func TestNamesOfTheStateDirectoryAreItsOwn(t *testing.T) {
 	for _, name := range []string{
-		config.FileName, tiers.PolicyFile, spoolfile.Name, spoolfile.Name + ".taken", spoolfile.ReserveName,
-		revision.FileName, clockfile.Name, daemonapi.SocketName, daemonapi.LockName,
+		config.FileName, tiers.PolicyFile, notes.SpoolName, notes.SpoolName + ".taken", notes.ReserveName,
+		revision.FileName, notes.ClockName, daemonapi.SocketName, daemonapi.LockName,
 		"belay.db", "belay.db-wal", "belay.db-shm", "." + revision.FileName + ".lock",
 		filepath.Base(statedir.Keys("/x")), filepath.Base(statedir.Cache("/x")), "blobs",
 	} {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/internal/clockfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/leases"
 )
 
@@ -17,10 +17,10 @@ func clockStood(t *testing.T, dir string, by time.Duration) {
 	t.Helper()
 	at := leases.At(leases.SystemClock{})
 	at.Wall = at.Wall.Add(by)
-	n, _, _ := clockfile.Note{}.Look(at)
+	n, _, _ := notes.ClockNote{}.Look(at)
 	b, err := n.Encode()
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, clockfile.Name), b, 0o600)
+		err = os.WriteFile(filepath.Join(dir, notes.ClockName), b, 0o600)
 	}
 	if err != nil {
 		t.Error(err)

@@ -9,7 +9,7 @@ import (
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -35,10 +35,10 @@ func TestLateNoteSaysItsCause(t *testing.T) {
 			l.seen.Store(&runtimeCall{payload: []byte(c.payload)})
 			l.answer()
 			l.answer() // as work does that ends after all
-			notes, _ := spoolfile.Read(filepath.Join(dir, spoolfile.Name))
-			if len(notes) != 1 || !notes[0].Unblockable || notes[0].Session != "s-1" || notes[0].Cause != c.why ||
-				!slices.Equal(notes[0].Phases, c.phases) {
-				t.Errorf("%+v", notes)
+			left, _ := notes.Read(filepath.Join(dir, notes.SpoolName))
+			if len(left) != 1 || !left[0].Unblockable || left[0].Session != "s-1" || left[0].Cause != c.why ||
+				!slices.Equal(left[0].Phases, c.phases) {
+				t.Errorf("%+v", left)
 			}
 		})
 	}

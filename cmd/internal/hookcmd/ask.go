@@ -7,7 +7,7 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -83,9 +83,9 @@ func refuse(word *LastWord, dir string, ad adapters.Adapter, payload []byte, o a
 func leaveNote(dir string, ad adapters.Adapter, payload []byte, a adapters.Answer, o adapters.Options,
 	f *phases.Fault) error {
 	inv := phases.Invocation{Runtime: ad.Runtime(), Session: a.Session}
-	n := spoolfile.Of(inv, f, o.NeedsLatch(a) && inv.Session != "", time.Now())
+	n := notes.Of(inv, f, o.NeedsLatch(a) && inv.Session != "", time.Now())
 	if n.Unblockable {
 		n.Cause, n.Phases = causeOf(f, ad, payload, o)
 	}
-	return spoolfile.Append(filepath.Join(dir, spoolfile.Name), n)
+	return notes.Append(filepath.Join(dir, notes.SpoolName), n)
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/daemonapi"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -143,10 +143,10 @@ func checkNo(t *testing.T, dir, event string, r ran) {
 			t.Errorf("answered %s", r.out)
 		}
 	}
-	notes, dropped := spoolfile.Read(filepath.Join(dir, spoolfile.Name))
-	if len(notes) != 1 || dropped != 0 || notes[0].Runtime != "claude-code" || notes[0].Session != "s-1" ||
-		notes[0].Unblockable != want.latches || notes[0].Kind == "" {
-		t.Errorf("notes %+v, %d dropped", notes, dropped)
+	left, dropped := notes.Read(filepath.Join(dir, notes.SpoolName))
+	if len(left) != 1 || dropped != 0 || left[0].Runtime != "claude-code" || left[0].Session != "s-1" ||
+		left[0].Unblockable != want.latches || left[0].Kind == "" {
+		t.Errorf("notes %+v, %d dropped", left, dropped)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestAnswersArePassedOn(t *testing.T) {
 	if r.code != 2 || r.out != "{\"a\":1}\n" || r.err != "belay-hook: note: a note\nsaid\n" {
 		t.Errorf("%+v", r)
 	}
-	if _, err := os.Stat(filepath.Join(dir, spoolfile.Name)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, notes.SpoolName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a note of an answer: %v", err)
 	}
 }

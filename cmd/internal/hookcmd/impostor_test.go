@@ -13,7 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/daemonapi"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 )
 
 // A process that stands where the daemon should gets neither token nor payload, and its
@@ -82,7 +82,7 @@ func TestNoNoteInADirectoryOfAnother(t *testing.T) {
 	dir := stateDir(t)
 	victim := filepath.Join(stateDir(t), "victim")
 	if err := errors.Join(os.WriteFile(victim, []byte("mine\n"), 0o600),
-		os.Symlink(victim, filepath.Join(dir, spoolfile.Name)),
+		os.Symlink(victim, filepath.Join(dir, notes.SpoolName)),
 		os.Chown(filepath.Join(dir, "keys"), 65534, 65534), os.Chown(dir, 65534, 65534)); err != nil {
 		t.Fatal(err)
 	}

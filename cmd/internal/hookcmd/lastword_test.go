@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 )
 
 // The one with the last word answers, and the other one does not.
@@ -71,9 +71,9 @@ func TestAnsweredInTimeWhateverHangs(t *testing.T) {
 		go func() { answered <- c.Main(ctx, []string{"--runtime", "claude-code", "--state", dir}) }()
 		select {
 		case code := <-answered:
-			notes, _ := spoolfile.Read(dir + "/" + spoolfile.Name)
-			if code != 2 || len(notes) != 1 || notes[0].Kind != "deadline" {
-				t.Errorf("exit %d, %q, notes %v", code, errs.String(), notes)
+			left, _ := notes.Read(dir + "/" + notes.SpoolName)
+			if code != 2 || len(left) != 1 || left[0].Kind != "deadline" {
+				t.Errorf("exit %d, %q, notes %v", code, errs.String(), left)
 			}
 		case <-time.After(20 * time.Second):
 			t.Fatal("no answer")
@@ -102,8 +102,8 @@ func TestLateWorkDoesNotAnswer(t *testing.T) {
 	if after := out.Len() + errs.Len(); after != before {
 		t.Errorf("two answers: %s %s", out.String(), errs.String())
 	}
-	if notes, _ := spoolfile.Read(dir + "/" + spoolfile.Name); len(notes) != 1 {
-		t.Errorf("%d notes of one event: %+v", len(notes), notes)
+	if left, _ := notes.Read(dir + "/" + notes.SpoolName); len(left) != 1 {
+		t.Errorf("%d notes of one event: %+v", len(left), left)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -51,10 +51,10 @@ func TestNotesNameSessionsAsRecordsDo(t *testing.T) {
 					[]string{"--runtime", "claude-code", "--for", "SessionStart", "--state", dir}); code != 2 {
 					t.Errorf("%s: not blocked: exit %d", form, code)
 				}
-				path := filepath.Join(dir, spoolfile.Name)
-				notes, dropped := spoolfile.Read(path)
-				if len(notes) != 1 || dropped != 0 || notes[0].Session != c.noted || notes[0].Unblockable != (c.noted != "") {
-					t.Errorf("%s: notes %+v, %d dropped", form, notes, dropped)
+				path := filepath.Join(dir, notes.SpoolName)
+				left, dropped := notes.Read(path)
+				if len(left) != 1 || dropped != 0 || left[0].Session != c.noted || left[0].Unblockable != (c.noted != "") {
+					t.Errorf("%s: notes %+v, %d dropped", form, left, dropped)
 				}
 				line, err := os.ReadFile(path)
 				if err != nil || len(line) > 2<<10 || strings.Contains(string(line), "never") ||

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 )
 
 // A payload that cannot be read asks for the latch of the one session that it names at its
@@ -52,9 +52,9 @@ func TestUnreadPayloadsHoldTheirOwnSession(t *testing.T) {
 			if r.code != 2 || r.err == "" {
 				t.Errorf("not blocked: %+v", r)
 			}
-			notes, _ := spoolfile.Read(filepath.Join(dir, spoolfile.Name))
-			if len(notes) != 1 || notes[0].Session != c.session || notes[0].Unblockable != c.latches {
-				t.Errorf("notes %+v", notes)
+			left, _ := notes.Read(filepath.Join(dir, notes.SpoolName))
+			if len(left) != 1 || left[0].Session != c.session || left[0].Unblockable != c.latches {
+				t.Errorf("notes %+v", left)
 			}
 		})
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
-	"github.com/belay-hooks/belay/internal/spoolfile"
+	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -62,12 +62,12 @@ func TestUndecidedActionsAreBlockedAndRecorded(t *testing.T) {
 			if v := <-answered; v.Decision != phases.Block {
 				t.Errorf("answered %v", v)
 			}
-			notes, _ := spoolfile.Read(filepath.Join(d.dir, spoolfile.Name))
+			left, _ := notes.Read(filepath.Join(d.dir, notes.SpoolName))
 			if c.notes == 0 {
-				notes = nil // there is no file
+				left = nil // there is no file
 			}
-			if len(notes) != c.notes || c.notes == 1 && (notes[0].Session != "late" || notes[0].Kind != phases.KindDeadline) {
-				t.Errorf("notes: %v", notes)
+			if len(left) != c.notes || c.notes == 1 && (left[0].Session != "late" || left[0].Kind != phases.KindDeadline) {
+				t.Errorf("notes: %v", left)
 			}
 			all, err := d.host.Events(t.Context(), wire.Query{Session: "late", Limit: 10})
 			if err != nil || c.ends && (len(all) == 0 || all[0].Decision != string(phases.Block)) {
@@ -94,10 +94,10 @@ func TestNoteOfAStoppedDaemonSaysItsCause(t *testing.T) {
 	}()
 	<-h.begun
 	d.stop(t)
-	notes, _ := spoolfile.Read(filepath.Join(d.dir, spoolfile.Name))
-	if len(notes) != 1 || !notes[0].Unblockable || notes[0].Cause != phases.LatchStopped ||
-		!slices.Equal(notes[0].Phases, []phases.Phase{phases.PrePlan}) {
-		t.Fatalf("notes: %+v", notes)
+	left, _ := notes.Read(filepath.Join(d.dir, notes.SpoolName))
+	if len(left) != 1 || !left[0].Unblockable || left[0].Cause != phases.LatchStopped ||
+		!slices.Equal(left[0].Phases, []phases.Phase{phases.PrePlan}) {
+		t.Fatalf("notes: %+v", left)
 	}
 	if st, err := d.host.Status(t.Context()); err != nil || len(st.Latches) != 0 {
 		t.Errorf("latched for good: %+v, %v", st.Latches, err)
