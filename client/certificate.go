@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/peercred"
 )
@@ -32,11 +33,11 @@ func readTrusted(path string, not os.FileMode, most int64) ([]byte, error) {
 	owner, known := peercred.Owner(fi)
 	switch {
 	case !fi.Mode().IsRegular():
-		return nil, errPeer("%s is no regular file", path)
+		return nil, daemonapi.PeerError("%s is no regular file", path)
 	case !known || owner != os.Geteuid() && owner != 0:
-		return nil, errPeer("%s belongs to another user", path)
+		return nil, daemonapi.PeerError("%s belongs to another user", path)
 	case fi.Mode().Perm()&not != 0:
-		return nil, errPeer("%s is open to others (%v)", path, fi.Mode().Perm())
+		return nil, daemonapi.PeerError("%s is open to others (%v)", path, fi.Mode().Perm())
 	}
 	f, err := files.Open(path)
 	if err != nil {
@@ -44,11 +45,11 @@ func readTrusted(path string, not os.FileMode, most int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if now, err := f.Stat(); err != nil || !os.SameFile(fi, now) {
-		return nil, errPeer("%s has become another file", path)
+		return nil, daemonapi.PeerError("%s has become another file", path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		return nil, errPeer("%s has more than %d bytes", path, most)
+		return nil, daemonapi.PeerError("%s has more than %d bytes", path, most)
 	}
 	return b, err
 }

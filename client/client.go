@@ -6,14 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -28,9 +25,9 @@ import (
 var (
 	// ErrNotRunning: no daemon serves the state directory. It is never returned
 	// when one is there and does not answer as it should.
-	ErrNotRunning = errors.New("client: no daemon serves this state directory")
+	ErrNotRunning = daemonapi.ErrNotRunning
 	// ErrSick: there is a daemon, and it does not answer, or not as it should.
-	ErrSick = errors.New("client: the daemon does not answer as it should")
+	ErrSick = daemonapi.ErrSick
 	// ErrRefused: the daemon has answered with a problem; see Error.
 	ErrRefused = errors.New("client: the daemon has refused")
 )
@@ -72,9 +69,7 @@ type Client struct {
 }
 
 const (
-	dialTime    = 5 * time.Second
 	defaultTime = 90 * time.Second
-	maxAnswer   = 64 << 20 // bytes
 )
 
 // New returns a client without looking for a daemon. It knows the daemon before
@@ -88,7 +83,7 @@ func New(o Options) (*Client, error) {
 	t := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true}
 	switch {
 	case o.Socket != "" && o.URL == "":
-		t.DialContext = newSocketDialer(o.Socket).dialContext
+		t.DialContext = dialSocket(daemonapi.SocketAt(o.Socket))
 	case o.URL != "" && o.Socket == "":
 		u, err := url.Parse(o.URL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
@@ -104,7 +99,7 @@ func New(o Options) (*Client, error) {
 		if t.TLSClientConfig, err = pinned(o.Certificate); err != nil {
 			return nil, err
 		}
-		t.DialContext, c.base = (&net.Dialer{Timeout: dialTime}).DialContext, "https://"+u.Host
+		t.DialContext, c.base = (&net.Dialer{Timeout: daemonapi.DialTime}).DialContext, "https://"+u.Host
 	default:
 		return nil, errors.New("client: give a socket or a URL")
 	}
@@ -118,36 +113,18 @@ func New(o Options) (*Client, error) {
 // of its tokens that the caller can read. The error is ErrNotRunning when there is
 // certainly none: no socket, or one that a daemon has left behind.
 func Dial(dir string) (*Client, error) {
-	socket := filepath.Join(dir, daemonapi.SocketName)
-	if err := probe(dir, newSocketDialer(socket)); err != nil {
+	conn, err := daemonapi.DialDir(context.Background(), dir)
+	if err != nil {
 		return nil, err
 	}
+	_ = conn.Close() // each request brings its own, which is looked at in the same way
 	tokens := map[Role]string{}
 	for _, r := range Roles() {
 		if t, err := ReadToken(dir, r); err == nil {
 			tokens[r] = t
 		}
 	}
-	return New(Options{Socket: socket, Tokens: tokens})
-}
-
-// probe tells a running daemon from a socket without a listener.
-func probe(dir string, d *socketDialer) error {
-	socket := d.path
-	c, err := d.dial(context.Background())
-	switch {
-	case err == nil:
-		return c.Close()
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: %s", ErrNotRunning, dir)
-	case errors.Is(err, syscall.ECONNREFUSED) && !held(filepath.Join(dir, daemonapi.LockName)):
-		return fmt.Errorf("%w: %s", ErrNotRunning, dir)
-	case errors.Is(err, syscall.EINVAL) && len(socket) > 100: // no socket can have such a path
-		if _, serr := os.Lstat(socket); errors.Is(serr, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %s", ErrNotRunning, dir)
-		}
-	}
-	return asPeer(err)
+	return New(Options{Socket: filepath.Join(dir, daemonapi.SocketName), Tokens: tokens})
 }
 
 // SetToken gives the client the token of a role. It is not safe while requests run.
@@ -223,12 +200,12 @@ func (c *Client) call(ctx context.Context, q request, out any) error {
 		return err
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	b, err := io.ReadAll(io.LimitReader(resp.Body, daemonapi.MaxAnswer+1))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSick, err)
 	}
-	if len(b) > maxAnswer {
-		return fmt.Errorf("%w: its answer is larger than %d bytes", ErrSick, maxAnswer)
+	if len(b) > daemonapi.MaxAnswer {
+		return fmt.Errorf("%w: its answer is larger than %d bytes", ErrSick, daemonapi.MaxAnswer)
 	}
 	if resp.StatusCode != http.StatusOK && resp.StatusCode != q.also {
 		return refusal(resp, b)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/peercred"
 )
 
@@ -30,7 +31,7 @@ func Connect(dir string) (*Client, error) {
 	}
 	owner, known := peercred.Owner(fi)
 	if !fi.IsDir() || !known || owner != 0 && owner != os.Geteuid() || fi.Mode().Perm()&0o022 != 0 {
-		return nil, errPeer("%s must be a directory of root or of this user that others cannot write to", dir)
+		return nil, daemonapi.PeerError("%s must be a directory of root or of this user that others cannot write to", dir)
 	}
 	url, err := readTrusted(filepath.Join(dir, connectURL), 0o022, maxURLBytes)
 	if err != nil {

@@ -98,7 +98,7 @@ func listenAt(t *testing.T, path string) *impostor {
 
 // refusesToTell fails unless no call of the client tells the impostor anything, and no
 // answer of it counts.
-func refusesToTell(t *testing.T, name string, dir string, change func(*socketDialer)) {
+func refusesToTell(t *testing.T, name string, dir string, change func(*daemonapi.Socket)) {
 	t.Helper()
 	if _, err := Dial(dir); change == nil &&
 		(!errors.Is(err, ErrPeer) || !errors.Is(err, ErrSick) || errors.Is(err, ErrNotRunning)) {
@@ -110,9 +110,9 @@ func refusesToTell(t *testing.T, name string, dir string, change func(*socketDia
 		t.Fatal(err)
 	}
 	if change != nil {
-		d := newSocketDialer(filepath.Join(dir, daemonapi.SocketName))
+		d := daemonapi.SocketAt(filepath.Join(dir, daemonapi.SocketName))
 		change(d)
-		c.http.Transport.(*http.Transport).DialContext = d.dialContext
+		c.http.Transport.(*http.Transport).DialContext = dialSocket(d)
 	}
 	if a, err := c.Ask(t.Context(), "claude-code", "PreToolUse", []byte(`{"the":"payload"}`)); !errors.Is(err, ErrPeer) ||
 		a.Stdout != "" {
@@ -143,20 +143,20 @@ func second[T any](_ T, err error) error { return err }
 func TestTheSocketIsKnown(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(t *testing.T, dir string)
-		dialing func(*socketDialer)
+		dialing func(*daemonapi.Socket)
 	}{
-		"another uid listens": {nil, func(d *socketDialer) {
-			d.peer = func(*net.UnixConn) (int, error) { return os.Geteuid() + 1, nil }
+		"another uid listens": {nil, func(d *daemonapi.Socket) {
+			d.Peer = func(*net.UnixConn) (int, error) { return os.Geteuid() + 1, nil }
 		}},
-		"root listens": {nil, func(d *socketDialer) {
-			d.peer = func(*net.UnixConn) (int, error) { return os.Geteuid() - 1, nil }
+		"root listens": {nil, func(d *daemonapi.Socket) {
+			d.Peer = func(*net.UnixConn) (int, error) { return os.Geteuid() - 1, nil }
 		}},
-		"the system is silent": {nil, func(d *socketDialer) {
-			d.peer = func(*net.UnixConn) (int, error) { return os.Geteuid(), errors.New("x") }
+		"the system is silent": {nil, func(d *daemonapi.Socket) {
+			d.Peer = func(*net.UnixConn) (int, error) { return os.Geteuid(), errors.New("x") }
 		}},
-		"the socket is of another": {nil, func(d *socketDialer) {
-			d.uid++
-			d.peer = func(*net.UnixConn) (int, error) { return d.uid, nil }
+		"the socket is of another": {nil, func(d *daemonapi.Socket) {
+			d.UID++
+			d.Peer = func(*net.UnixConn) (int, error) { return d.UID, nil }
 		}},
 		"others write to the directory": {func(t *testing.T, dir string) {
 			if err := os.Chmod(dir, 0o722); err != nil {

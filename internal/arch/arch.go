@@ -59,7 +59,7 @@ func layers() map[string][]string {
 		"internal/yamledit":  {"internal/strictyaml"},
 		"internal/jsonedit":  nil,
 		"docs":               nil,
-		"internal/daemonapi": nil,
+		"internal/daemonapi": {"internal/peercred"},
 		"client/wire":        {"phases", "leases"}, // what an embedder's store and a client both name
 		"examples-wasm":      nil,
 		"tiers":              {"phases", "internal/strictyaml"},
@@ -158,7 +158,7 @@ func layers() map[string][]string {
 			"internal/hookbuild", "internal/cover", "cmd/internal/oci", "internal/textdiff",
 			"internal/statedir", "internal/sink", "internal/trust", "internal/peercred",
 			"internal/statelog"}, assembled...),
-		"cmd/internal/hookcmd": {"phases", "adapters", "adapters/...", "client", "internal/notes",
+		"cmd/internal/hookcmd": {"phases", "adapters", "adapters/...", "internal/daemonapi", "internal/notes",
 			"internal/peercred"},
 		"cmd/internal/signing":     {"phases", "tiers", verifying},
 		"cmd/internal/signing/...": nil, // a signing infrastructure for tests

@@ -48,7 +48,7 @@ var others = map[string]string{
 	"kernel/intents.go begin":                             "an intent: a name of its own, synced before and after it gets its name",
 	"kernel/intents.go left":                              "opens an intent to lock it",
 	"cmd/internal/cli/preview.go RunPreview":              "a directory of its own that goes again",
-	"client/held_unix.go held":                            "opens the daemon's lock to look",
+	"internal/daemonapi/held_unix.go held":                "opens the daemon's lock to look",
 	"cmd/internal/server/dirlock_unix.go takeDirLock":     "opens the directory to lock it",
 	"cmd/internal/server/dirlock_unix.go lockFile":        "is the daemon's lock",
 	"internal/sandbox/lock_unix.go lockFile":              "is the cache's lock",

@@ -32,6 +32,7 @@ type evalOptions struct {
 	runtimeSet bool   // it was given, if only as ""
 	event      string // --event
 	forEvent   string // --for
+	connect    string // --connect: a daemon of another user
 	verdict    bool   // --verdict: our form even with --runtime
 	holds      bool   // --holds-scopes
 	unsafeOpen bool
@@ -84,6 +85,8 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	f.StringVar(&o.event, "event", "", "with --runtime: the runtime's payload (default standard input)")
 	f.StringVar(&o.forEvent, "for", "",
 		"with --runtime: the event that this command is registered for; another one is refused")
+	f.StringVar(&o.connect, "connect", "",
+		"with --runtime: ask a daemon of another user, by url, tls.crt and invoke.token in this directory")
 	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
 	f.BoolVar(&o.holds, "holds-scopes", false,
 		"you hold the action to the verdict's scopes yourself: belay does not check it against them")
@@ -115,6 +118,10 @@ func (a *App) eval(ctx context.Context, o evalOptions) error {
 		return usageError("--lines and --runtime do not go together", "")
 	case (o.event != "" || o.forEvent != "" || o.verdict) && o.runtime == "":
 		return usageError("--event, --for and --verdict need --runtime", "")
+	case o.connect != "" && (o.runtime == "" || a.state != "" || len(o.hooks) > 0 || o.unsafeOpen || o.slow ||
+		o.wait > 0 || o.atSet):
+		return usageError("--connect goes with --runtime, --for and --event, and with nothing else",
+			"What a daemon of another user decides depends on its own hooks and state.")
 	case o.record != "" && o.runtime != "":
 		return usageError("--record and --runtime do not go together",
 			"`belay record --from claude-hooks` records payloads of a runtime.")

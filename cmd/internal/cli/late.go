@@ -63,7 +63,7 @@ func (a *App) late(args []string) int {
 // noteLate leaves a note for the process that opens the state directory next.
 func (a *App) noteLate(args []string, r kernel.Refusal) {
 	dir, err := hookcmd.StateDir(valueOf(args, "--state"), a.Getenv, a.Getwd)
-	if err != nil {
+	if _, elsewhere := lookup(args, "--connect"); elsewhere || err != nil {
 		return
 	}
 	err = hookcmd.NoteInTime(func() error {

@@ -153,6 +153,9 @@ func startFault(err error) *phases.Fault {
 func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runtimeCall, args []string,
 	f *phases.Fault) adapters.Answer {
 	answer := ad.Failure(call.payload, call.opts, f)
+	if _, elsewhere := lookup(args, "--connect"); elsewhere {
+		return answer // the state directory is another user's
+	}
 	if a.state == "" {
 		a.state = valueOf(args, "--state") // the flags may not have been parsed
 	}
@@ -262,6 +265,9 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 		}
 		out = again.Runtime(ctx, ad, call.payload, call.opts)
 		again.Close()
+	}
+	if f := phases.FaultOf(out.Err); f != nil && f.Cause != nil { // the runtime gets no more than the fault's text
+		fmt.Fprintf(a.Err, "belay: %s\n", redact.Label(safe(f.Cause.Error())))
 	}
 	for _, n := range out.Answer.Notes {
 		fmt.Fprintf(a.Err, "belay: note: %s\n", redact.Label(safe(n)))

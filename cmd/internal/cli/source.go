@@ -270,6 +270,14 @@ func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
 }
 
 func (a *App) openDecider(ctx context.Context, o evalOptions) (asker, error) {
+	if o.connect != "" { // nothing decides in its place
+		c, err := client.Connect(o.connect)
+		if err != nil {
+			f := phases.NewFault(phases.KindLoad, "the daemon could not be asked", err)
+			return nil, failureBy(f, safe(err.Error()))
+		}
+		return daemonAsker{c, "", a.word}, nil
+	}
 	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow && o.recorder == nil && o.at == nil {
 		c, err := a.daemon()
 		if err != nil {
@@ -330,7 +338,7 @@ func (s scopesHolder) Wire(ctx context.Context, src []byte) (phases.Verdict, err
 
 type daemonAsker struct {
 	*client.Client
-	dir  string
+	dir  string            // where a note goes; "" for a daemon of another user
 	word *hookcmd.LastWord // leaves the note of an event that the daemon does not answer
 }
 
@@ -340,8 +348,26 @@ func (d daemonAsker) Wire(ctx context.Context, src []byte) (phases.Verdict, erro
 
 func (d daemonAsker) Runtime(ctx context.Context, ad adapters.Adapter, payload []byte,
 	o adapters.Options) dispatch.Answered {
-	out := hookcmd.Ask(ctx, d.Client, d.dir, ad, payload, o, d.word)
+	out := hookcmd.Ask(ctx, hookDaemon{d.Client}, d.dir, ad, payload, o, d.word)
 	return dispatch.Answered{Answer: out.Answer, Verdicts: out.Verdicts, Err: out.Err}
+}
+
+// hookDaemon is a daemon as the command of a runtime asks it.
+type hookDaemon struct{ client *client.Client }
+
+// Ask has the errors of client.Client.Ask.
+func (d hookDaemon) Ask(ctx context.Context, runtime string, payload []byte,
+	o adapters.Options) (hookcmd.Answered, error) {
+	ask := d.client.Ask
+	if o.Headless {
+		ask = d.client.AskHeadless
+	}
+	a, err := ask(ctx, runtime, o.Event, payload)
+	if err != nil {
+		return hookcmd.Answered{}, err
+	}
+	return hookcmd.Answered{Verdicts: a.Verdicts,
+		Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}}, nil
 }
 
 var (

@@ -3,10 +3,10 @@ package hookcmd
 import "strings"
 
 // arguments are the ones that belay-hook understands, which are those of
-// `belay eval` that a runtime's configuration holds, and the one for a daemon of another user.
+// `belay eval` that a runtime's configuration holds.
 type arguments struct {
 	runtime, event, state string
-	connect               string // of belay-hook only
+	connect               string
 }
 
 // parse reads the command line. plain is false when there is anything on it that

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/notes"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -18,30 +17,31 @@ type Answered struct {
 	Err      error            // a *phases.Fault: why the daemon has not answered; nil when it has
 }
 
+// Daemon brings a runtime's own payload to a daemon and returns its answer for that runtime.
+// Of the options it passes on Event and Headless.
+type Daemon interface {
+	Ask(ctx context.Context, runtime string, payload []byte, o adapters.Options) (Answered, error)
+}
+
 // Ask brings a payload to the daemon that serves dir, "" when that is out of
 // reach, and waits no longer than the event's deadline. If the daemon does not answer as it
 // should, Ask returns the event's block form and word leaves a note in the
 // spool. The daemon may not have recorded the action, so the note latches the
 // session of an event that cannot be blocked.
-func Ask(ctx context.Context, c *client.Client, dir string, ad adapters.Adapter, payload []byte, o adapters.Options,
+func Ask(ctx context.Context, d Daemon, dir string, ad adapters.Adapter, payload []byte, o adapters.Options,
 	word *LastWord) Answered {
-	return askWithin(ctx, ad.Table().Deadline(o.Event), c, dir, ad, payload, o, word)
+	return askWithin(ctx, ad.Table().Deadline(o.Event), d, dir, ad, payload, o, word)
 }
 
-func askWithin(ctx context.Context, patience time.Duration, c *client.Client, dir string, ad adapters.Adapter,
+func askWithin(ctx context.Context, patience time.Duration, d Daemon, dir string, ad adapters.Adapter,
 	payload []byte, o adapters.Options, word *LastWord) Answered {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	ask := c.Ask
-	if o.Headless {
-		ask = c.AskHeadless
-	}
-	a, err := ask(ctx, ad.Runtime(), o.Event, payload)
+	a, err := d.Ask(ctx, ad.Runtime(), payload, o)
 	if err != nil {
 		return refuse(word, dir, ad, payload, o, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
 	}
-	return Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes},
-		Verdicts: a.Verdicts}
+	return a
 }
 
 // causeOf says why a latch is asked for, and for which phases: who takes the note up knows

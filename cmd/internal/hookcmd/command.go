@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
-	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -110,7 +110,9 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 		return c.refuse(c.salvage(ctx, e), "", noBelay("belay-hook does not understand its arguments", err))
 	}
 	if a.connect != "" {
-		return c.connect(ctx, e, a.connect)
+		// A certificate, and TLS with it, is more than this program links: belay asks that daemon.
+		err := c.HandOver(args)
+		return c.refuse(c.salvage(ctx, e), "", noBelay("a daemon of another user is asked by belay", err))
 	}
 	dir, err := StateDir(a.state, c.Getenv, c.Getwd)
 	if err != nil {
@@ -120,8 +122,9 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 	if mayNote(dir) {
 		c.note.Store(&dir)
 	}
-	daemon, err := client.Dial(dir)
-	if errors.Is(err, client.ErrNotRunning) {
+	// Told to end, it still finds out whether there is a daemon: that says what the note says.
+	daemon, err := dialLocal(context.WithoutCancel(ctx), dir)
+	if errors.Is(err, daemonapi.ErrNotRunning) {
 		err = c.HandOver(args)
 		return c.refuse(c.salvage(ctx, e), dir, noBelay("no daemon serves the state directory", err))
 	}
@@ -132,19 +135,8 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 	return c.ask(ctx, e, daemon, dir)
 }
 
-// connect asks a daemon of another user. Its state directory is out of reach, so that
-// nothing decides in its place, and no note is left.
-func (c *Command) connect(ctx context.Context, e *event, dir string) int {
-	daemon, err := client.Connect(dir)
-	if err != nil {
-		return c.refuse(c.salvage(ctx, e), "", phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
-	}
-	defer daemon.Close()
-	return c.ask(ctx, e, daemon, "")
-}
-
 // ask brings the payload to the daemon; dir is where a note goes when that fails, or "".
-func (c *Command) ask(ctx context.Context, e *event, daemon *client.Client, dir string) int {
+func (c *Command) ask(ctx context.Context, e *event, daemon Daemon, dir string) int {
 	if err := c.read(ctx, e); err != nil {
 		return c.refuse(e, dir, phases.NewFault(phases.KindProtocol, "the payload could not be read", err))
 	}
@@ -153,8 +145,9 @@ func (c *Command) ask(ctx context.Context, e *event, daemon *client.Client, dir 
 
 const usage = `usage: belay-hook --runtime NAME [--for EVENT] [--state DIR | --connect DIR] < payload
 belay-hook is what an agent runtime starts for each of its events. It asks the daemon; while none
-serves the state directory, and for other flags, belay eval does the work. With --connect it asks
-a daemon of another user, by the url, tls.crt and invoke.token in DIR, and nothing stands in for it.`
+serves the state directory, and for other flags, belay eval does the work. With --connect belay eval
+asks a daemon of another user, by the url, tls.crt and invoke.token in DIR, and nothing stands in
+for it.`
 
 // event is the event as far as it is known.
 type event struct {

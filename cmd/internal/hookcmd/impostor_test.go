@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/notes"
 )
@@ -36,7 +35,7 @@ func TestImpostorGetsNothing(t *testing.T) {
 	} {
 		for event, want := range noes() {
 			dir := stateDir(t)
-			if err := os.WriteFile(daemonapi.TokenPath(dir, client.RoleInvoke),
+			if err := os.WriteFile(daemonapi.TokenPath(dir, "invoke"),
 				[]byte("belay_invoke_"+strings.Repeat("x", 43)+"\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package client
+package daemonapi
 
 // held: there is no daemon without unix sockets.
 func held(string) bool { return false }

@@ -1,0 +1,130 @@
+package daemonapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/peercred"
+)
+
+// Classes of errors, for errors.Is. Package client gives them to its callers.
+var (
+	// ErrNotRunning: no daemon serves the state directory. It is never returned
+	// when one is there and does not answer as it should.
+	ErrNotRunning = errors.New("client: no daemon serves this state directory")
+	// ErrSick: there is a daemon, and it does not answer, or not as it should.
+	ErrSick = errors.New("client: the daemon does not answer as it should")
+	// ErrPeer says that what listens is not the daemon of this user, or that others could have
+	// put it there. Nothing was sent to it. It is ErrSick as well.
+	ErrPeer = fmt.Errorf("%w: it is not the daemon of this user", ErrSick)
+)
+
+// PeerError returns an error of class ErrPeer.
+func PeerError(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrPeer, fmt.Errorf(format, args...))
+}
+
+// DialTime bounds how long connecting takes.
+const DialTime = 5 * time.Second
+
+// Socket connects to the daemon's socket, and to nothing else: the socket and its directory
+// belong to this process's user, others cannot write to the directory, and the process that
+// listens runs as that user. It is safe for concurrent use.
+type Socket struct {
+	Path string
+
+	UID    int                              // the user; a test puts another one
+	Peer   func(*net.UnixConn) (int, error) // who listens at the other end
+	dialer net.Dialer
+}
+
+// SocketAt returns the socket at a path, without looking at it.
+func SocketAt(path string) *Socket {
+	return &Socket{Path: path, UID: os.Geteuid(), Peer: peercred.UID, dialer: net.Dialer{Timeout: DialTime}}
+}
+
+// Dial returns a connection on which nothing was sent yet. The error is ErrPeer, or that of
+// connecting.
+func (s *Socket) Dial(ctx context.Context) (net.Conn, error) {
+	conn, err := s.dialer.DialContext(ctx, "unix", s.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.check(conn); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// DialDir is Dial for the daemon that serves a state directory. The error is ErrNotRunning
+// when there is certainly none: no socket, or one that a daemon has left behind; otherwise
+// ErrSick or ErrPeer.
+func DialDir(ctx context.Context, dir string) (net.Conn, error) {
+	s := SocketAt(filepath.Join(dir, SocketName))
+	conn, err := s.Dial(ctx)
+	switch {
+	case err == nil:
+		return conn, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: %s", ErrNotRunning, dir)
+	case errors.Is(err, syscall.ECONNREFUSED) && !held(filepath.Join(dir, LockName)):
+		return nil, fmt.Errorf("%w: %s", ErrNotRunning, dir)
+	case errors.Is(err, syscall.EINVAL) && len(s.Path) > 100: // no socket can have such a path
+		if _, serr := os.Lstat(s.Path); errors.Is(serr, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: %s", ErrNotRunning, dir)
+		}
+	}
+	return nil, asSick(err)
+}
+
+func asSick(err error) error {
+	if errors.Is(err, ErrSick) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrSick, err)
+}
+
+// check looks at the process first: what stands in the directory may change meanwhile, and
+// who listens on this connection does not.
+func (s *Socket) check(conn net.Conn) error {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		return PeerError("the connection is no unix socket")
+	}
+	uid, err := s.Peer(u)
+	if err != nil {
+		return PeerError("the system does not say who listens on %s: %w", s.Path, err)
+	}
+	if uid != s.UID {
+		return PeerError("the user with uid %d listens on %s, not uid %d", uid, s.Path, s.UID)
+	}
+	fi, err := os.Lstat(s.Path)
+	if err != nil {
+		return PeerError("%w", err)
+	}
+	if fi.Mode().Type() != fs.ModeSocket {
+		return PeerError("%s is no socket but leads elsewhere", s.Path)
+	}
+	if owner, ok := peercred.Owner(fi); !ok || owner != s.UID {
+		return PeerError("%s belongs to another user", s.Path)
+	}
+	dir := filepath.Dir(s.Path)
+	if fi, err = os.Stat(dir); err != nil {
+		return PeerError("%w", err)
+	}
+	if owner, ok := peercred.Owner(fi); !ok || owner != s.UID {
+		return PeerError("%s belongs to another user", dir)
+	}
+	if fi.Mode().Perm()&0o022 != 0 {
+		return PeerError("others can write to %s: chmod 700 it", dir)
+	}
+	return nil
+}
