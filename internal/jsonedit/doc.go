@@ -76,6 +76,14 @@ func (n *Node) Member(name string) *Node {
 	return nil
 }
 
+// Items returns the elements of a list; a nil node has none.
+func (n *Node) Items() []*Node {
+	if n == nil {
+		return nil
+	}
+	return n.Elements
+}
+
 // Line returns the line on which the byte stands, from 1.
 func Line(src []byte, at int) int { return 1 + bytes.Count(src[:min(at, len(src))], []byte("\n")) }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -139,6 +140,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	}
 	ok("configuration", config.Revision(src))
 
+	out = append(out, a.examineWiring(ctx, dir)...)
 	if a.examineDaemon(ctx, dir, ok, warn, fail) {
 		return out
 	}
@@ -207,6 +209,14 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if text := host.ClockWarning(ctx); text != "" {
 		warn("clock", text,
 			"Set the clock right and keep it so, with a time server. docs/OPERATIONS.md says what goes by which clock.")
+	}
+	if sessions, err := unstartedSessionsOf(ctx, host, st.Gone, time.Now()); err != nil {
+		fail("sessions", err.Error(), "")
+	} else {
+		for _, u := range sessions {
+			out = append(out,
+				finding{Check: "session", Status: "warn", Red: true, Text: unstartedText(u), Advice: unstartedAdvice})
+		}
 	}
 	if unsound, ok := examineQueue(ctx, host); !ok {
 		out = append(out, unsound)

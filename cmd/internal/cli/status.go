@@ -37,8 +37,17 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return recordsFailure(err)
 	}
+	sessions, err := unstartedSessionsOf(ctx, src, st.Gone, time.Now())
+	if err != nil {
+		return recordsFailure(err)
+	}
 	if asJSON {
-		if err := a.printJSON(st); err != nil {
+		out := struct {
+			wire.Status
+			// sessions of the last day whose start never reached belay
+			Unstarted []unstarted `json:"unstarted_sessions,omitzero"`
+		}{st, sessions}
+		if err := a.printJSON(out); err != nil {
 			return err
 		}
 		return readiness(&st)
@@ -82,6 +91,9 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		fmt.Fprintf(a.Out, "  kind %s since %s, event %s; ended by %s\n", l.Cause, l.Since.Local().Format(time.DateTime),
 			safe(cmp.Or(l.Event, "not recorded")), ending(l))
 		fmt.Fprintf(a.Out, "  %s\n", wire.Session{Runtime: l.Runtime, Session: l.Session}.ClearCommand())
+	}
+	for _, u := range sessions {
+		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.red("NOT SEEN TO START"), unstartedText(u), unstartedAdvice)
 	}
 	if st.Unheld > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("not held"), unheld(st.Unheld), unheldAdvice)

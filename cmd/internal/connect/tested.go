@@ -1,0 +1,17 @@
+package connect
+
+import (
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/adapters/codex"
+)
+
+// Tested returns the versions of a runtime's client that belay was run against.
+func Tested(name string) []string {
+	switch name {
+	case claudecode.Runtime:
+		return []string{"2.1.329", "2.1.330"}
+	case codex.Runtime:
+		return []string{"0.169.0"}
+	}
+	return nil
+}
