@@ -77,12 +77,23 @@ func (g *Guard) named(call phases.PreToolAction) (phases.PreToolAction, error) {
 	if !ok {
 		return call, nil
 	}
-	if read, _ := phases.NormalizeTool(g.o.Runtime, name); name == "" || read != name {
+	if name == "" || !normalised(g.o.Runtime, name) {
 		return call, refuse(ErrFailed, phases.PreTool, phases.Verdict{}, "Options.Tools has a name that is not normalised",
 			nil)
 	}
 	call.Tool, call.NativeTool = name, call.Tool
 	return call, nil
+}
+
+// normalised reports a name that no runtime gives to a tool with another name in belay's words. One
+// that does, such as Bash, is taken for a mistake: hooks on exec would not see the call.
+func normalised(runtime, name string) bool {
+	for _, r := range append(phases.ToolRuntimes(), runtime) {
+		if read, _ := phases.NormalizeTool(r, name); read != name {
+			return false
+		}
+	}
+	return true
 }
 
 // inScope holds the final action to its scopes, whatever the host has let pass.

@@ -182,6 +182,9 @@ func show(item *approvals.Item, c *chain, verdict *phases.Verdict, rec *audit.Re
 	c.invocation.hide(item, verdict)
 	for _, a := range c.words.Asking() {
 		asking := approvals.Asking{Hook: a.Hook, Digest: a.Digest}
+		if a.Digest == "" && a.Hook == kernelName {
+			asking.Reason = a.Reason // of decideRest: a sentence of the kernel's own
+		}
 		for h := range rec.Hooks {
 			if rec.Hooks[h].Binding == a.Hook && rec.Hooks[h].Decision == string(phases.HookAsk) {
 				asking.Reason = rec.Hooks[h].Reason

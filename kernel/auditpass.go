@@ -28,7 +28,7 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 	var hooks, observers []*binding
 	for _, b := range c.invocation.snap.bindings {
 		switch {
-		case !b.matches(&inv):
+		case !b.matches(&inv, nil):
 		case c.invocation.inv.Phase != phases.Audit && b.fault != nil && b.phases == nil &&
 			(c.words.Stopped() || b.mode == phases.Observe):
 			// It could not be loaded: it has blocked the action already, or been reported.

@@ -23,9 +23,10 @@ type chain struct {
 	left     time.Duration // what the enforcing hooks may still take
 	leftObs  time.Duration // what the observing hooks may still take
 	judged   map[*binding]int
-	acted    map[string]bool // bindings whose turn counted
-	fault    *phases.Fault   // the failure that blocked, if one did
-	late     *phases.Fault   // the failure that blocked when the record was made
+	acted    map[string]bool   // bindings whose turn counted
+	byName   map[*binding]bool // bindings that are asked; true: by the tool's own name
+	fault    *phases.Fault     // the failure that blocked, if one did
+	late     *phases.Fault     // the failure that blocked when the record was made
 	reports  []phases.HookReport
 	turns    []audit.Turn
 	notes    []string
@@ -53,7 +54,8 @@ func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
 		return nil, err
 	}
 	c := &chain{invocation: i, words: words, left: i.snap.budget, leftObs: i.snap.budget,
-		judged: map[*binding]int{}, acted: map[string]bool{}, stateNow: map[stateKey]bool{}}
+		judged: map[*binding]int{}, acted: map[string]bool{}, byName: map[*binding]bool{},
+		stateNow: map[stateKey]bool{}}
 	if i.kernel.options.UnsafeFailOpen {
 		c.notes = append(c.notes, "UNSAFE: fail-open is on, hooks that fail do not block")
 	}
@@ -87,20 +89,11 @@ func (c *chain) run(ctx context.Context) {
 	if c.invocation.inv.Phase == phases.Audit {
 		return
 	}
-	var mutators, validators, observers []*binding
-	view := c.words.View()
-	for _, b := range c.invocation.snap.bindings {
-		switch {
-		case !b.matches(&view):
-		case b.mode == phases.Observe:
-			observers = append(observers, b)
-		case b.mutates(c.invocation.inv.Phase):
-			mutators = append(mutators, b)
-			validators = append(validators, b)
-		default:
-			validators = append(validators, b)
-		}
-	}
+	c.noteJudged()
+	asked := c.asked()
+	mutators := slices.DeleteFunc(slices.Clone(asked), func(b *binding) bool {
+		return b.mode == phases.Observe || !b.mutates(c.invocation.inv.Phase)
+	})
 	for _, b := range mutators {
 		if c.words.Stopped() {
 			break
@@ -108,6 +101,18 @@ func (c *chain) run(ctx context.Context) {
 		c.count(b, phases.PassMutate, c.turn(ctx, b, phases.PassMutate, c.left))
 		c.judged[b] = c.words.Revision()
 	}
+	if c.words.Revision() > 0 { // what the mutators left may be judged as something else
+		asked = c.asked()
+	}
+	var validators, observers []*binding
+	for _, b := range asked {
+		if b.mode == phases.Observe {
+			observers = append(observers, b)
+		} else {
+			validators = append(validators, b)
+		}
+	}
+	judges := slices.ContainsFunc(validators, func(b *binding) bool { return b.judges || b.fault != nil })
 	if !c.words.Stopped() {
 		// A mutator has judged what will run unless the action changed after its turn.
 		validators = slices.DeleteFunc(validators, func(b *binding) bool {
@@ -118,9 +123,32 @@ func (c *chain) run(ctx context.Context) {
 	if !c.words.Stopped() {
 		c.require()
 	}
+	if !c.words.Stopped() {
+		c.decideRest(judges)
+	}
 	for _, b := range observers {
 		c.count(b, phases.PassObserve, c.turn(ctx, b, phases.PassObserve, *c.budget(phases.PassObserve)))
 	}
+}
+
+// asked returns the hooks that are asked about the action as it stands, in the order in which they
+// run. A hook that was asked once stays: a change by a mutator takes no judge away.
+func (c *chain) asked() []*binding {
+	view := c.words.View()
+	names := view.ToolNames()
+	var list []*binding
+	for _, b := range c.invocation.snap.bindings {
+		if _, before := c.byName[b]; !before && !b.matches(&view, names) {
+			continue
+		}
+		if len(names) > 1 {
+			c.byName[b] = b.matches(&view, names[:1])
+		} else {
+			c.byName[b] = true
+		}
+		list = append(list, b)
+	}
+	return list
 }
 
 // validate counts the validators in order. They all see the action and the
@@ -189,7 +217,8 @@ func (c *chain) require() {
 		if !slices.Contains(r.phases, view.Phase) {
 			continue
 		}
-		if (view.Phase == phases.PreTool || view.Phase == phases.PostTool) && !r.tools.Match(view.Tool()) {
+		if (view.Phase == phases.PreTool || view.Phase == phases.PostTool) &&
+			!slices.ContainsFunc(view.ToolNames(), r.tools.Match) {
 			continue
 		}
 		for _, name := range r.hooks {

@@ -65,6 +65,14 @@ type Config struct {
 	// that holds no bindings because it was opened to look at records. Nil: Bindings are all.
 	Judges func(phases.Phase) bool
 
+	// Default says for a phase what becomes of an action that no hook was asked about which could
+	// block it or ask: Allow ("" means it too), Ask or Block.
+	Default map[phases.Phase]phases.Decision
+	// UnknownTools says the same for a call of pre_tool whose tool is in no table of belay and not in
+	// KnownTools, whatever hooks were asked about it. Tools of MCP servers are in no table.
+	UnknownTools phases.Decision
+	KnownTools   phases.Scope // patterns of normalised names; nil means none
+
 	RequireLease []RequireLease // what takes a lease
 	LeaseRules   []LeaseRule    // answers to requests for leases, the first that fits
 	MaxLeaseTTL  time.Duration  // the longest lease that a hook may make; 0 means leases.DefaultMaxTTL

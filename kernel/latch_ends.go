@@ -154,9 +154,12 @@ func (s *snapshot) wouldJudge(inv *phases.Invocation) bool {
 		return true
 	case slices.ContainsFunc(s.require, func(r require) bool { return slices.Contains(r.phases, inv.Phase) }):
 		return true
+	case s.rest.decides(inv.Phase):
+		return true
 	}
+	tool := inv.ToolNames()
 	for _, b := range s.bindings {
-		if b.mode != phases.Observe && b.matches(inv) {
+		if b.mode != phases.Observe && b.matches(inv, tool) {
 			return true
 		}
 	}

@@ -35,7 +35,7 @@ func (r *RequireLease) matches(inv *phases.Invocation) bool {
 	} else if !slices.Contains(r.Phases, inv.Phase) {
 		return false
 	}
-	return inv.Phase != phases.PreTool || r.Tools.AllowsTool(inv.Tool())
+	return inv.Phase != phases.PreTool || slices.ContainsFunc(inv.ToolNames(), r.Tools.AllowsTool)
 }
 
 // needs returns the capability that the action needs.

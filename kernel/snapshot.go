@@ -29,6 +29,7 @@ type snapshot struct {
 	budget   time.Duration
 	raw      bool                    // results of tools are not redacted for hooks
 	judges   func(phases.Phase) bool // of Config
+	rest     rest
 
 	requireLease []RequireLease
 	leaseRules   []leaseRule
@@ -108,6 +109,10 @@ func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, er
 			return nil, fmt.Errorf("%w: require: %w", ErrConfig, err)
 		}
 		s.require = append(s.require, q)
+	}
+	var err error
+	if s.rest, err = newRest(cfg); err != nil {
+		return nil, err
 	}
 	if err := s.setLeases(cfg); err != nil {
 		return nil, err
@@ -235,9 +240,9 @@ func (b *binding) setMatch(m *tiers.Match) {
 	b.tools, b.agents = tools, agents
 }
 
-// matches reports whether the hook is asked about the invocation. A matcher on
-// tools counts only where the action is about a tool.
-func (b *binding) matches(inv *phases.Invocation) bool {
+// matches reports whether the hook is asked about the invocation, whose tool has the names of
+// phases.Invocation.ToolNames. A matcher on tools counts only where the action is about a tool.
+func (b *binding) matches(inv *phases.Invocation, tool []string) bool {
 	if b.phases != nil && !slices.Contains(b.phases, inv.Phase) {
 		return false
 	}
@@ -247,7 +252,7 @@ func (b *binding) matches(inv *phases.Invocation) bool {
 	if !b.agents.Match(inv.Agent) {
 		return false
 	}
-	return inv.Phase != phases.PreTool && inv.Phase != phases.PostTool || b.tools.Match(inv.Tool())
+	return inv.Phase != phases.PreTool && inv.Phase != phases.PostTool || slices.ContainsFunc(tool, b.tools.Match)
 }
 
 func (b *binding) mutates(p phases.Phase) bool {

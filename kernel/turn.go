@@ -188,6 +188,7 @@ func (c *chain) count(b *binding, pass phases.Pass, result turnResult) {
 	if result.fault == nil {
 		result.fault = c.invocation.secretName(&result.outcome)
 	}
+	c.dropGrant(b, &result.outcome)
 	turn := phases.Turn{By: b.actor(c.invocation.inv.Phase), Pass: pass, Effects: result.outcome.Effects,
 		Fault:    result.fault,
 		FailText: result.outcome.FailText}

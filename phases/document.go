@@ -18,6 +18,10 @@ const timeFormat = time.RFC3339Nano
 // action keep their source bytes. Empty members of the envelope are left out;
 // scopes always has its four members, in normal form.
 //
+// Of a tool call whose tool's name does not say where its command or its files stand, judged has
+// JSON Pointers to them: {"as"?: names, "commands"?, "code"?, "paths"?: pointers, "foreign"?: true,
+// "more"?: true}.
+//
 // Metadata of earlier hooks is at /metadata/KEY/value (beside hook and tier),
 // the caller's at /metadata/caller/KEY. Credential headers of pre_send are not
 // in the document.
@@ -36,6 +40,12 @@ func Document(inv Invocation, md Metadata) (jsontext.Value, error) {
 		d.member(action[m.name.start:m.name.end], action[m.value.start:m.value.end])
 		return true
 	})
+	if tool := inv.Tool(); tool != "" {
+		j := inv.judge(tool)
+		if raw := j.document(); raw != nil {
+			d.raw("judged", raw)
+		}
+	}
 	scopes, err := json.Marshal(inv.Scopes.Normalize())
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package phases
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -119,7 +120,21 @@ func TestGoldenRules(t *testing.T) {
 	golden(t, "rules.txt", b.String())
 	var tools strings.Builder
 	for _, name := range KnownTools() {
-		fmt.Fprintf(&tools, "%s: %s\n", name, strings.Join(toolAliases()[name], " "))
+		fmt.Fprintf(&tools, "%s\n", name)
+	}
+	for _, runtime := range ToolRuntimes() {
+		byName := map[string][]string{}
+		for native, name := range toolTables()[runtime] {
+			if name == "" {
+				name = "(its own name)"
+			}
+			byName[name] = append(byName[name], native)
+		}
+		fmt.Fprintf(&tools, "\n%s\n", runtime)
+		for _, name := range slices.Sorted(maps.Keys(byName)) {
+			slices.Sort(byName[name])
+			fmt.Fprintf(&tools, "  %s: %s\n", name, strings.Join(byName[name], " "))
+		}
 	}
 	golden(t, "tools.txt", tools.String())
 }
@@ -128,7 +143,7 @@ func TestGoldenRules(t *testing.T) {
 // hook would read one for the other.
 func TestActionsAndEnvelopeShareNoNames(t *testing.T) {
 	envelope := []string{"phase", "id", "runtime", "session", "agent", "run", "user", "cwd", "time", "reported_time",
-		"traceparent", "scopes", "metadata"}
+		"traceparent", "scopes", "metadata", "judged"}
 	for _, p := range Phases() {
 		typ := reflect.TypeOf(newAction(p)).Elem()
 		for i := range typ.NumField() {

@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,62 +13,26 @@ import (
 // Every runtime names its tools in its own way; hooks, matchers and scopes speak
 // of normalised names: the words of KnownTools, mcp:SERVER:TOOL for tools of MCP
 // servers (so that the scope patterns mcp:* and mcp:SERVER:* work), and for all
-// others the runtime's own name as it is.
+// others the runtime's own name as it is. Which names a runtime has for a word says
+// its table in tool_tables.go; a runtime without one has the words alone.
 
-// toolAliases lists for each known tool the names that runtimes give it, in
-// lower case with _ for - and without separators (see foldTool).
-func toolAliases() map[string][]string {
-	return map[string][]string{
-		"exec": {"bash", "shell", "sh", "execcommand", "runshellcommand", "localshell", "runterminalcmd",
-			"runcommand", "terminal", "unifiedexec", "containerexec", "shellcommand", "runterminalcommand", "powershell",
-			"executecommand"},
-		"process": {"bashoutput", "killshell", "killbash", "writestdin", "taskoutput", "taskstop"},
-		"read": {"readfile", "viewfile", "view", "cat", "readmanyfiles", "readtextfile", "viewimage",
-			"notebookread"},
-		"write": {"writefile", "createfile", "writetextfile", "savefile"},
-		"edit": {"multiedit", "editfile", "replace", "strreplace", "strreplaceeditor", "strreplacebasededittool",
-			"notebookedit", "searchreplace", "multieditfile", "smartedit"},
-		"apply_patch":   {"patch"},
-		"grep":          {"searchfilecontent", "grepsearch", "codebasesearch", "ripgrep", "search", "grepfiles"},
-		"glob":          {"findfiles", "filesearch", "globsearch"},
-		"list":          {"ls", "listdirectory", "listdir", "listfiles", "readfolder"},
-		"lsp":           {},
-		"web_fetch":     {"fetch", "fetchurl", "browserfetch", "urlfetch"},
-		"web_search":    {"googlewebsearch", "websearchpreview"},
-		"memory_search": {},
-		"memory_get":    {},
-		"memory_save":   {"savememory"},
-		"todo": {"todowrite", "todoread", "updateplan", "writetodos", "taskcreate", "taskupdate", "tasklist",
-			"taskget"},
-		"plan":             {"exitplanmode", "enterplanmode"},
-		"ask_user":         {"askuserquestion", "requestuserinput", "question"},
-		"skill":            {"slashcommand", "activateskill"},
-		"tool_search":      {},
-		"sessions_spawn":   {"agent", "task", "spawnagent", "delegatetoagent", "subagent", "delegate"},
-		"sessions_list":    {},
-		"sessions_history": {},
-		"sessions_send":    {"sendmessage", "sendinput"},
-		"session_status":   {},
-		"browser":          {},
-		"canvas":           {},
-		"cron":             {"croncreate", "crondelete", "cronlist"},
-		"gateway":          {},
-		"message":          {},
-		"nodes":            {},
-		"agents_list":      {},
-		"image":            {"imagegeneration", "generateimage"},
-		"tts":              {},
+// knownTools returns the normalised names.
+func knownTools() []string {
+	return []string{
+		"agents_list", "apply_patch", "ask_user", "browser", "canvas", "cron", "edit", "exec", "gateway", "glob", "grep",
+		"image", "list", "lsp", "memory_get", "memory_save", "memory_search", "message", "nodes", "plan", "process", "read",
+		"session_status", "sessions_history", "sessions_list", "sessions_send", "sessions_spawn", "skill", "todo",
+		"tool_search", "tts", "web_fetch", "web_search", "write",
 	}
 }
 
 // KnownTools returns the normalised names, sorted. The slice is the caller's.
-func KnownTools() []string {
-	var out []string
-	for name := range toolAliases() {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
+func KnownTools() []string { return knownTools() }
+
+// ToolRuntimes returns the runtimes that have a table of their own names of tools, sorted. The slice
+// is the caller's.
+func ToolRuntimes() []string {
+	return slices.Sorted(maps.Keys(toolTables()))
 }
 
 // foldTool maps spellings of one name together: Bash, run_shell_command, apply-patch, multiEdit.
@@ -83,40 +48,50 @@ func foldTool(s string) string {
 	}, s)
 }
 
-// toolIndex maps folded names to normalised ones.
-func toolIndex() map[string]string {
-	index := map[string]string{}
-	for name, aliases := range toolAliases() {
-		index[foldTool(name)] = name
-		for _, a := range aliases {
-			index[a] = name
+// toolIndex maps folded names to normalised ones, for each runtime that has a table and, as "", for
+// all others.
+func toolIndex() map[string]map[string]string {
+	index := map[string]map[string]string{"": {}}
+	for _, name := range knownTools() {
+		index[""][foldTool(name)] = name
+	}
+	for runtime, table := range toolTables() {
+		own := maps.Clone(index[""])
+		for native, name := range table {
+			own[foldTool(native)] = name
 		}
+		index[runtime] = own
 	}
 	return index
 }
 
+// toolsByRuntime is never written.
+var toolsByRuntime = toolIndex()
+
 // NormalizeTool returns the name under which hooks know a runtime's tool, and
-// whether it is one that belay knows (an entry of KnownTools, or a tool of an MCP
-// server). A name that is already normalised stays as it is, so that
-// normalising twice is the same as once. An unknown tool keeps its own name.
+// whether belay knows it: an entry of the runtime's table or of KnownTools, or a tool of an MCP
+// server. A name that is already normalised stays as it is, so that
+// normalising twice is the same as once. All other tools keep their own name.
 //
-// The runtime decides only where runtimes disagree: OpenCode's "patch" is
-// apply_patch everywhere, but "task" of openclaw is no spawn.
+// Each runtime has its own table: "search" of one agent is a search of text, and of another
+// anything. A runtime that belay does not know has the normalised names alone.
 func NormalizeTool(runtime, native string) (name string, known bool) {
 	if server, tool, ok := splitMCP(native); ok {
 		return MCPToolName(server, tool), true
 	}
-	if runtime == "openclaw" && foldTool(native) == "task" {
-		return native, false
+	table, ok := toolsByRuntime[runtime]
+	if !ok {
+		table = toolsByRuntime[""]
 	}
-	if name, ok := knownToolIndex[foldTool(native)]; ok {
+	switch name, ok := table[foldTool(native)]; {
+	case !ok:
+		return native, false
+	case name == "":
+		return native, true
+	default:
 		return name, true
 	}
-	return native, false
 }
-
-// knownToolIndex is never written.
-var knownToolIndex = toolIndex()
 
 // MCPToolName returns the normalised name of an MCP server's tool:
 // mcp:SERVER:TOOL, with a colon inside either as %3A and % as %25.

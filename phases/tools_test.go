@@ -2,7 +2,9 @@ package phases
 
 import (
 	"errors"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,6 +32,9 @@ func TestNormalizeTool(t *testing.T) {
 		{"opencode", "task", "sessions_spawn"}, {"codex", "spawn_agent", "sessions_spawn"},
 		{"openclaw", "sessions_spawn", "sessions_spawn"}, {"claude-code", "TodoWrite", "todo"},
 		{"codex", "update_plan", "todo"},
+		{"claude-code", "Monitor", "exec"}, {"claude-code", "PowerShell", "exec"}, {"claude-code", "REPL", "exec"},
+		{"claude-code", "Eval", "exec"}, {"codex", "Bash", "exec"}, {"gemini-cli", "invoke_agent", "sessions_spawn"},
+		{"claude-code", "Workflow", "Workflow"},
 		{"claude-code", "mcp__github__create_issue", "mcp:github:create_issue"},
 		{"claude-code", "mcp__a__b__c", "mcp:a:b__c"},
 		{"claude-code", "mcp__a:b__c", "mcp:a%3Ab:c"},
@@ -53,17 +58,80 @@ func TestNormalizeTool(t *testing.T) {
 	}
 }
 
-func TestToolAliasesAreUnambiguous(t *testing.T) {
-	owner := map[string]string{}
-	for name, aliases := range toolAliases() {
-		for _, a := range append([]string{foldTool(name)}, aliases...) {
-			if foldTool(a) != a {
-				t.Errorf("alias %s of %s is never looked up", a, name)
+// Each table has normalised names only, and no two of its names are the same when folded.
+func TestToolTablesAreUnambiguous(t *testing.T) {
+	if got := slices.Sorted(slices.Values(KnownTools())); !slices.Equal(got, KnownTools()) {
+		t.Error("the known tools are not sorted")
+	}
+	for runtime, table := range toolTables() {
+		owner := map[string]string{}
+		for native, name := range table {
+			if name != "" && !slices.Contains(KnownTools(), name) {
+				t.Errorf("%s: %s is %q, which is no normalised name", runtime, native, name)
 			}
-			if o, ok := owner[a]; ok && o != name {
-				t.Errorf("%s is %s and %s", a, o, name)
+			if o, ok := owner[foldTool(native)]; ok && o != name {
+				t.Errorf("%s: %s is %s and %s", runtime, native, o, name)
 			}
-			owner[a] = name
+			owner[foldTool(native)] = name
+		}
+		for _, name := range KnownTools() {
+			if got, known := NormalizeTool(runtime, name); got != name || !known {
+				t.Errorf("%s: the normalised %s is %s, %v", runtime, name, got, known)
+			}
+		}
+	}
+}
+
+// A name of one runtime's tool says nothing about another runtime's.
+func TestAliasesBelongToARuntime(t *testing.T) {
+	for _, runtime := range []string{"", "custom", "my-agent", "CLAUDE-CODE"} {
+		for _, native := range []string{"search", "Bash", "shell", "fetch", "view", "cat", "replace", "question", "task",
+			"delegate", "ls", "terminal", "Monitor", "update_plan", "invoke_agent"} {
+			if got, known := NormalizeTool(runtime, native); got != native || known {
+				t.Errorf("%q: %s is %s, %v", runtime, native, got, known)
+			}
+		}
+	}
+	for runtime, table := range toolTables() {
+		for native, name := range table {
+			want := name
+			if name == "" {
+				want = native
+			}
+			if got, known := NormalizeTool(runtime, native); got != want || !known {
+				t.Errorf("%s: %s is %s, %v", runtime, native, got, known)
+			}
+		}
+	}
+}
+
+// clientTools reads a list of the tools that a real client has: one line for each.
+func clientTools(t *testing.T, runtime string) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/tools/" + runtime + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != "" && name[0] != '#' {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// The tables know each tool of the clients that were looked at. `make test-claude` compares the list
+// with what the installed client says.
+func TestTablesKnowTheClientsTools(t *testing.T) {
+	for _, runtime := range []string{"claude-code", "codex", "gemini-cli", "opencode"} {
+		names := clientTools(t, runtime)
+		if len(names) < 15 {
+			t.Errorf("%s: only %d tools are listed", runtime, len(names))
+		}
+		for _, native := range names {
+			if _, known := NormalizeTool(runtime, native); !known {
+				t.Errorf("%s: no table knows %s", runtime, native)
+			}
 		}
 	}
 }
@@ -97,13 +165,14 @@ func TestNormalizeKeepsTheNativeName(t *testing.T) {
 		{`{"tool":"read","args":{},"mcp":{"server":"s","tool":"t"}}`,
 			`{"tool":"mcp:s:t","args":{},"mcp":{"server":"s","tool":"t"},"native_tool":"read"}`},
 	} {
-		got, err := Normalize(Invocation{Phase: PreTool, Action: jsontext.Value(c.in)})
+		got, err := Normalize(Invocation{Phase: PreTool, Runtime: "claude-code", Action: jsontext.Value(c.in)})
 		if err != nil || string(got.Action) != c.want {
 			t.Errorf("Normalize(%s) = %s, %v; want %s", c.in, got.Action, err, c.want)
 		}
 	}
 	// A hook sees the normalised name also of an action that came without it.
 	inv := sampleInvocation(PreTool)
+	inv.Runtime = "claude-code"
 	inv.Action = jsontext.Value(`{"tool":"Bash","args":{}}`)
 	c, err := NewChain(inv, nil, Scopes{})
 	if err != nil {
@@ -232,7 +301,7 @@ func TestCheckScopes(t *testing.T) {
 		"web search, files narrowed": {Scopes{}, Scopes{FSRead: Scope{}}, `{"tool":"web_search","args":{"query":"x"}}`,
 			""},
 	} {
-		inv := Invocation{Phase: PreTool, CWD: "/p", Scopes: c.caller, Action: jsontext.Value(c.action)}
+		inv := Invocation{Phase: PreTool, Runtime: "claude-code", CWD: "/p", Scopes: c.caller, Action: jsontext.Value(c.action)}
 		if err := checkAction(PreTool, inv.Action); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -262,7 +331,7 @@ func TestCheckScopesOfOtherPhases(t *testing.T) {
 		{StateTransition, `{"machine":"stage"}`, Scopes{}, ""},
 		{PostTool, `{"tool":"exec","result":1}`, narrow, ""},
 	} {
-		inv := Invocation{Phase: c.phase, Action: jsontext.Value(c.action)}
+		inv := Invocation{Phase: c.phase, Runtime: "claude-code", Action: jsontext.Value(c.action)}
 		err := CheckScopes(inv, inv.Action, c.scopes)
 		var o *outsideError
 		if errors.As(err, &o) != (c.outside != "") || o != nil && o.scope != c.outside {

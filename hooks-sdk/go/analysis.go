@@ -116,35 +116,73 @@ func readWord(v Value) Word {
 // InputCommand returns the command line of a tool call: /args/command or
 // /args/cmd, as a string, or as an array of words, which are quoted and joined.
 // ok is false when there is nothing of the kind, or something else stands there.
+// A guard uses InputLines, which finds commands of other tools, too.
 func InputCommand() (line string, ok bool) {
 	for _, path := range []string{"/args/command", "/args/cmd"} {
-		v := InputValue(path)
-		switch v.Kind() {
-		case None:
-			continue
-		case String:
-			return v.Text(), true
+		if v := InputValue(path); v.Kind() != None {
+			return commandLine(v)
 		}
-		if len(v.Items()) == 0 || len(v.Texts()) != len(v.Items()) || v.Kind() != Array {
-			return "", false
-		}
-		var b []byte
-		for i, w := range v.Texts() {
-			if i > 0 {
-				b = append(b, ' ')
-			}
-			b = append(b, '\'')
-			for j := 0; j < len(w); j++ {
-				if w[j] == '\'' {
-					b = append(b, `'\'`...)
-				}
-				b = append(b, w[j])
-			}
-			b = append(b, '\'')
-		}
-		return string(b), true
 	}
 	return "", false
+}
+
+func commandLine(v Value) (line string, ok bool) {
+	if v.Kind() == String {
+		return v.Text(), true
+	}
+	if len(v.Items()) == 0 || len(v.Texts()) != len(v.Items()) || v.Kind() != Array {
+		return "", false
+	}
+	var b []byte
+	for i, w := range v.Texts() {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, '\'')
+		for j := 0; j < len(w); j++ {
+			if w[j] == '\'' {
+				b = append(b, `'\'`...)
+			}
+			b = append(b, w[j])
+		}
+		b = append(b, '\'')
+	}
+	return string(b), true
+}
+
+// Line is one text that a tool call would run.
+type Line struct {
+	Text string // as InputCommand returns it
+	Code bool   // it may be of another language than the shell's
+}
+
+// Lines is what a tool call would run.
+type Lines struct {
+	Lines   []Line
+	Foreign bool // the tool is known to run another language: what its code does cannot be told from it
+	More    bool // there is more than is told here, or something that cannot be read
+}
+
+// InputLines returns everything that a tool call would run: of a tool that runs
+// commands, and of one that the host judges as such by what the call carries.
+// ok is false when there is nothing of the kind.
+func InputLines() (found Lines, ok bool) {
+	judged := InputValue("/judged")
+	if judged.Kind() == None {
+		line, ok := InputCommand()
+		return Lines{Lines: []Line{{Text: line}}}, ok
+	}
+	found = Lines{Foreign: judged.Get("foreign").True(), More: judged.Get("more").True()}
+	for _, list := range []string{"commands", "code"} {
+		for _, at := range judged.Get(list).Texts() {
+			if line, ok := commandLine(InputValue(at)); ok {
+				found.Lines = append(found.Lines, Line{Text: line, Code: list == "code"})
+			} else {
+				found.More = true
+			}
+		}
+	}
+	return found, len(found.Lines) > 0 || found.More
 }
 
 // Path is one path in the forms that a rule can be written against.

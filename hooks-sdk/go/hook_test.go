@@ -3,6 +3,7 @@ package hook_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -153,6 +154,31 @@ func TestInputCommand(t *testing.T) {
 		hooktest.New(`{"args":` + c.args + `}`).Run(func() int32 {
 			if got, ok := hook.InputCommand(); got != c.want || ok != c.ok {
 				t.Errorf("%s: got %q %v", c.args, got, ok)
+			}
+			return hook.OK
+		})
+	}
+}
+
+func TestInputLines(t *testing.T) {
+	for _, c := range []struct {
+		doc  string
+		want hook.Lines
+		ok   bool
+	}{
+		{`{"args":{}}`, hook.Lines{}, false},
+		{`{"args":{"cmd":"ls"}}`, hook.Lines{Lines: []hook.Line{{Text: "ls"}}}, true},
+		{`{"args":{"path":"x"},"judged":{"as":["read"],"paths":["/args/path"]}}`, hook.Lines{}, false},
+		{`{"args":{"a":["ls","-l"],"b":"f()"},"judged":{"commands":["/args/a"],"code":["/args/b"],"foreign":true}}`,
+			hook.Lines{Lines: []hook.Line{{Text: "'ls' '-l'"}, {Text: "f()", Code: true}}, Foreign: true}, true},
+		{`{"args":{"a":"ls"},"judged":{"commands":["/args/a"],"more":true}}`,
+			hook.Lines{Lines: []hook.Line{{Text: "ls"}}, More: true}, true},
+		{`{"args":{"a":1},"judged":{"commands":["/args/a","/args/b"]}}`, hook.Lines{More: true}, true},
+	} {
+		hooktest.New(c.doc).Run(func() int32 {
+			got, ok := hook.InputLines()
+			if ok != c.ok || ok && !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%s: %+v, %v", c.doc, got, ok)
 			}
 			return hook.OK
 		})

@@ -67,11 +67,16 @@ type File struct {
 	Hooks   []Binding     `json:"hooks,omitzero"`
 	Require []Require     `json:"require,omitzero"`
 	Scopes  phases.Scopes `json:"scopes,omitzero"` // the most that any action may touch
-	Redact  Redact        `json:"redact,omitzero"`
-	Limits  Limits        `json:"limits,omitzero"`
-	Events  Events        `json:"events,omitzero"`
-	MCP     MCP           `json:"mcp,omitzero"`
-	Tools   Tools         `json:"tools,omitzero"`
+
+	Default      map[phases.Phase]phases.Decision `json:"default,omitzero"`       // see validateRest
+	UnknownTools phases.Decision                  `json:"unknown_tools,omitzero"` // see validateRest
+	KnownTools   phases.Scope                     `json:"known_tools,omitzero"`   // see validateRest
+
+	Redact Redact `json:"redact,omitzero"`
+	Limits Limits `json:"limits,omitzero"`
+	Events Events `json:"events,omitzero"`
+	MCP    MCP    `json:"mcp,omitzero"`
+	Tools  Tools  `json:"tools,omitzero"`
 
 	RequireLease []RequireLease `json:"require_lease,omitzero"`
 	LeaseRules   []LeaseRule    `json:"lease_rules,omitzero"`
@@ -201,6 +206,9 @@ func (f *File) validate(doc *strictyaml.Document) error {
 		if err := r.validate(c, fmt.Sprintf("/require/%d", i), names); err != nil {
 			return err
 		}
+	}
+	if err := f.validateRest(c); err != nil {
+		return err
 	}
 	if err := f.validateLeases(c); err != nil {
 		return err

@@ -12,6 +12,7 @@ func Config(f *config.File, revision string) *kernel.Config {
 	cfg := &kernel.Config{Revision: revision, Ceiling: f.Scopes,
 		ChainBudget:    time.Duration(f.Limits.ChainMS) * time.Millisecond,
 		RawToolResults: f.Tools.Results == "raw", Approvals: f.Approvals.Settings(), Reviewers: f.Authorities()}
+	cfg.Default, cfg.UnknownTools, cfg.KnownTools = f.Default, f.UnknownTools, f.KnownTools
 	leaseConfig(cfg, f)
 	for _, c := range f.Enabled() {
 		cfg.Bindings = append(cfg.Bindings, Spec(c))

@@ -99,7 +99,7 @@ func (rec *Recorder) Wants(inv *phases.Invocation) bool {
 		return false
 	}
 	if rec.tools != nil && (inv.Phase == phases.PreTool || inv.Phase == phases.PostTool) {
-		return rec.tools.MatchString(inv.Tool())
+		return slices.ContainsFunc(inv.ToolNames(), rec.tools.MatchString)
 	}
 	return true
 }

@@ -72,6 +72,11 @@ const starter = `# belay.yaml: which hooks run, when, and what they may do.
 # A hook gets only the capabilities listed here; ` + "`belay hook inspect`" + ` prints what it asks for.
 version: belay/v1
 
+# What decides where no hook does: allow, ask or block. A tool that belay does not know is judged by
+# what its call carries, such as a command; known_tools: ["mcp:github:*"] names those that are fine.
+unknown_tools: allow
+default: {pre_tool: allow, spawn: allow, state_transition: allow}
+
 hooks:
   # Dangerous commands: deleting system trees, writing to disks, running what the network sends.
   # It asks where it cannot be told beforehand what would run; config: {unknown: block} is stricter.

@@ -1,29 +1,47 @@
 //! Asks a person before something is pushed with git, and blocks forced pushes if the operator wants it.
 
 use belay_hook as hook;
-use hook::analysis::{self, Command};
+use hook::analysis::{self, Command, Line};
 use hook::{config, input};
 
 hook::export!(pre_tool => pre_tool);
 
 fn pre_tool() -> hook::Result {
-    let line = match analysis::input_command() {
-        Some(line) => line,
+    let found = match analysis::input_lines() {
+        Some(found) => found,
         None if input::text("/tool").as_deref() == Some("exec") => {
             cannot_tell("the call runs a command, but not in a form that can be judged");
             return Ok(());
         }
         None => return Ok(()),
     };
-    let shell = match analysis::shell_parse(&line) {
+    if found.more {
+        cannot_tell("the call runs more than can be judged");
+        return Ok(());
+    }
+    let mut ask = None;
+    for line in &found.lines {
+        if !judge(line, &mut ask)? {
+            return Ok(());
+        }
+    }
+    if let Some(text) = ask {
+        hook::request_approval(&text, config::int("/ttl_s"));
+    }
+    Ok(())
+}
+
+/// Judges one line; false when the call is blocked or asked about already.
+fn judge(line: &Line, ask: &mut Option<String>) -> Result<bool, hook::Fail> {
+    let shell = match analysis::shell_parse(&line.text) {
         Ok(shell) => shell,
         Err(hook::Errno::TooLarge) => {
             cannot_tell("the command is too long to tell whether it pushes");
-            return Ok(());
+            return Ok(false);
         }
         Err(e) => return Err(e.into()),
     };
-    let mut ask = None;
+    let before = ask.is_some();
     for c in &shell.commands {
         match pushes(c) {
             Push::No => {}
@@ -31,28 +49,32 @@ fn pre_tool() -> hook::Result {
                 let text = format!("{}: {}", if forced { "a forced git push" } else { "git push" }, c.line());
                 if forced && config::text("/forced").as_deref() == Some("block") {
                     hook::block(&text);
-                    return Ok(());
+                    return Ok(false);
                 }
                 ask.get_or_insert(text);
             }
             Push::Unknown => drop(ask.get_or_insert(format!("which git command this is cannot be told: {}", c.raw))),
         }
     }
-    // What nobody looked at may be any push. The text does not tell: words can be written in many ways.
+    // A text that was not read to its end may be any push. The text of a command does not tell: words can be written in many ways.
+    // Code of another language pushes only where it speaks of git.
     if !shell.ok || shell.truncated {
-        cannot_tell("the command cannot be read to its end, so it may be a git push");
-        return Ok(());
+        if !line.code {
+            cannot_tell("the command cannot be read to its end, so it may be a git push");
+            return Ok(false);
+        }
+        if line.text.contains("git") && line.text.contains("push") {
+            ask.get_or_insert_with(|| "this code may be a git push".to_string());
+        }
+        return Ok(true);
     }
     // Where it was read but cannot be told what runs, only text that speaks of a push is worth a question here: judging
     // unknown commands as such is another hook's work.
     let unclear = !shell.unknown.is_empty() || shell.commands.iter().any(|c| c.name.is_empty());
-    if ask.is_none() && unclear && line.contains("push") {
-        ask = Some("this may be a git push, but what would run cannot be told".to_string());
+    if (before || ask.is_none()) && unclear && line.text.contains("push") {
+        ask.get_or_insert_with(|| "this may be a git push, but what would run cannot be told".to_string());
     }
-    if let Some(text) = ask {
-        hook::request_approval(&text, config::int("/ttl_s"));
-    }
-    Ok(())
+    Ok(true)
 }
 
 /// Stops a call that may be anything: as a forced push would be stopped.

@@ -5,14 +5,14 @@
 //! wrappers and substitutions do not hide anything, and a mention in a string is no command.
 
 use belay_hook as hook;
-use hook::analysis::{self, Command, Shell, Syntax, Word};
+use hook::analysis::{self, Command, Line, Shell, Syntax, Word};
 use hook::{config, input};
 
 hook::export!(pre_tool => pre_tool);
 
 fn pre_tool() -> hook::Result {
-    let line = match analysis::input_command() {
-        Some(line) => line,
+    let found = match analysis::input_lines() {
+        Some(found) => found,
         // A tool that runs commands, and none to be seen: not something to wave through.
         None if input::text("/tool").as_deref() == Some("exec") => {
             hook::block("the call runs a command, but not in a form that can be judged");
@@ -20,28 +20,25 @@ fn pre_tool() -> hook::Result {
         }
         None => return Ok(()),
     };
-    let shell = match analysis::shell_parse(&line) {
-        Ok(shell) => shell,
-        Err(hook::Errno::TooLarge) => {
-            hook::block("the command is too long to be judged");
-            return Ok(());
+    if found.more {
+        hook::block("the call runs more than can be judged");
+        return Ok(());
+    }
+    let mut doubts = None;
+    for line in &found.lines {
+        match judge_line(line)? {
+            Judgement::Fine => {}
+            Judgement::Doubt(what) => drop(doubts.get_or_insert(what)),
+            Judgement::Block(reason) => {
+                hook::block(&reason);
+                return Ok(());
+            }
         }
-        Err(e) => return Err(e.into()),
-    };
-    if !shell.ok || shell.truncated {
-        hook::block("the command cannot be read to its end, so it cannot be judged");
-        return Ok(());
     }
-    let reason = shell.commands.iter().find_map(|c| judge(&shell, c));
-    if let Some(reason) = reason {
-        hook::block(&reason);
-        return Ok(());
+    if found.foreign {
+        doubts.get_or_insert_with(|| "the tool runs code of another language, and what that does cannot be told beforehand".into());
     }
-    if let Some(reason) = listed(&line, &shell)? {
-        hook::block(&reason);
-        return Ok(());
-    }
-    match doubt(&shell) {
+    match doubts {
         None => {}
         Some(what) => match config::text("/unknown").as_deref() {
             Some("allow") => {}
@@ -50,6 +47,35 @@ fn pre_tool() -> hook::Result {
         },
     }
     Ok(())
+}
+
+enum Judgement {
+    Fine,
+    Doubt(String),
+    Block(String),
+}
+
+fn judge_line(line: &Line) -> Result<Judgement, hook::Fail> {
+    let shell = match analysis::shell_parse(&line.text) {
+        Ok(shell) => shell,
+        Err(hook::Errno::TooLarge) => return Ok(Judgement::Block("the command is too long to be judged".into())),
+        Err(e) => return Err(e.into()),
+    };
+    let complete = shell.ok && !shell.truncated;
+    if !complete && !line.code {
+        return Ok(Judgement::Block("the command cannot be read to its end, so it cannot be judged".into()));
+    }
+    if let Some(reason) = shell.commands.iter().find_map(|c| judge(&shell, c)) {
+        return Ok(Judgement::Block(reason));
+    }
+    if !complete {
+        let what = "the call carries code that is no command of a shell, and what it does cannot be told beforehand";
+        return Ok(Judgement::Doubt(what.into()));
+    }
+    if let Some(reason) = listed(&line.text, &shell)? {
+        return Ok(Judgement::Block(reason));
+    }
+    Ok(doubt(&shell).map_or(Judgement::Fine, Judgement::Doubt))
 }
 
 const FETCH: [&str; 6] = ["curl", "wget", "fetch", "aria2c", "http", "https"];

@@ -175,28 +175,76 @@ pub fn shell_parse(text: &str) -> Result<Shell, Errno> {
 }
 
 /// The command line of a tool call: `/args/command` or `/args/cmd`, as a string, or as an array of words, which are
-/// quoted and joined. `None` when there is nothing of the kind, or something else stands there.
+/// quoted and joined. `None` when there is nothing of the kind, or something else stands there. A guard uses
+/// [`input_lines`], which finds commands of other tools, too.
 pub fn input_command() -> Option<String> {
     for path in ["/args/command", "/args/cmd"] {
-        match input::value(path) {
-            None => continue,
-            Some(Value::Text(s)) => return Some(s),
-            Some(Value::Array(words)) if !words.is_empty() => {
-                let mut line = String::new();
-                for w in &words {
-                    if !line.is_empty() {
-                        line.push(' ');
-                    }
-                    line.push('\'');
-                    line.push_str(&w.as_text()?.replace('\'', "'\\''"));
-                    line.push('\'');
-                }
-                return Some(line);
-            }
-            Some(_) => return None,
+        if let Some(v) = input::value(path) {
+            return command_line(&v);
         }
     }
     None
+}
+
+fn command_line(v: &Value) -> Option<String> {
+    match v {
+        Value::Text(s) => Some(s.clone()),
+        Value::Array(words) if !words.is_empty() => {
+            let mut line = String::new();
+            for w in words {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push('\'');
+                line.push_str(&w.as_text()?.replace('\'', "'\\''"));
+                line.push('\'');
+            }
+            Some(line)
+        }
+        _ => None,
+    }
+}
+
+/// One text that a tool call would run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Line {
+    /// The text, as [`input_command`] returns it.
+    pub text: String,
+    /// It may be of another language than the shell's.
+    pub code: bool,
+}
+
+/// What a tool call would run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lines {
+    /// At least one.
+    pub lines: Vec<Line>,
+    /// The tool is known to run another language: what its code does cannot be told from it.
+    pub foreign: bool,
+    /// There is more than is told here, or something that cannot be read.
+    pub more: bool,
+}
+
+/// Everything that a tool call would run: of a tool that runs commands, and of one that the host judges as such by what
+/// the call carries. `None` when there is nothing of the kind.
+pub fn input_lines() -> Option<Lines> {
+    let judged = match input::value("/judged") {
+        Some(judged) => judged,
+        None => return input_command().map(|text| Lines { lines: [Line { text, code: false }].into(), ..Lines::default() }),
+    };
+    let mut found = Lines { foreign: judged.is_true("foreign"), more: judged.is_true("more"), ..Lines::default() };
+    for (name, code) in [("commands", false), ("code", true)] {
+        for at in judged.list(name) {
+            match at.as_text().and_then(input::value).as_ref().and_then(command_line) {
+                Some(text) => found.lines.push(Line { text, code }),
+                None => found.more = true,
+            }
+        }
+    }
+    if found.lines.is_empty() && !found.more {
+        return None;
+    }
+    Some(found)
 }
 
 /// One path in the forms that a rule can be written against.

@@ -123,6 +123,27 @@ fn commands() {
 }
 
 #[test]
+fn lines() {
+    let line = |text: &str, code| analysis::Line { text: text.into(), code };
+    for (doc, want) in [
+        (r#"{"args":{}}"#, None),
+        (r#"{"args":{"cmd":"ls"}}"#, Some((vec![line("ls", false)], false, false))),
+        (r#"{"args":{"path":"x"},"judged":{"as":["read"],"paths":["/args/path"]}}"#, None),
+        (
+            r#"{"args":{"a":["ls","-l"],"b":"f()"},"judged":{"commands":["/args/a"],"code":["/args/b"],"foreign":true}}"#,
+            Some((vec![line("'ls' '-l'", false), line("f()", true)], true, false)),
+        ),
+        (r#"{"args":{"a":"ls"},"judged":{"commands":["/args/a"],"more":true}}"#, Some((vec![line("ls", false)], false, true))),
+        (r#"{"args":{"a":1},"judged":{"commands":["/args/a","/args/b"]}}"#, Some((vec![], false, true))),
+    ] {
+        Host::new(doc).run(|| {
+            let got = analysis::input_lines().map(|l| (l.lines, l.foreign, l.more));
+            assert_eq!(got, want, "{doc}");
+        });
+    }
+}
+
+#[test]
 fn state() {
     let got = Host::new("{}").state("n", b"1").run(|| -> hook::Result {
         let n: u32 = String::from_utf8(hook::state_get("n")?).unwrap().parse().unwrap();

@@ -1,0 +1,105 @@
+package kernel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// rest decides what no hook decides: calls of tools that belay does not know, and actions that no
+// hook was asked about which could say no.
+type rest struct {
+	byPhase map[phases.Phase]phases.Decision
+	unknown phases.Decision
+	known   phases.Scope
+}
+
+func newRest(cfg *Config) (rest, error) {
+	r := rest{byPhase: cfg.Default, unknown: cfg.UnknownTools, known: phases.Scope{}}
+	for p, d := range cfg.Default {
+		rules := phases.RulesFor(p)
+		if !p.Valid() || p == phases.Audit || !decision(d, rules.Legal(phases.EffectAsk)) {
+			return r, fmt.Errorf("%w: default: %q cannot be the answer in %q", ErrConfig, string(d), string(p))
+		}
+	}
+	if !decision(r.unknown, true) {
+		return r, fmt.Errorf("%w: unknown_tools: %q is no decision", ErrConfig, string(r.unknown))
+	}
+	if cfg.KnownTools != nil {
+		r.known = slices.Clone(cfg.KnownTools)
+	}
+	if err := r.known.Validate(phases.ScopeTool); err != nil {
+		return r, fmt.Errorf("%w: known_tools: %w", ErrConfig, err)
+	}
+	return r, nil
+}
+
+func decision(d phases.Decision, asks bool) bool {
+	return d == "" || d == phases.Allow || d == phases.Block || d == phases.Ask && asks
+}
+
+// decides reports whether something in the phase may be answered with more than an allow.
+func (r *rest) decides(p phases.Phase) bool {
+	says := func(d phases.Decision) bool { return d == phases.Block || d == phases.Ask }
+	return says(r.byPhase[p]) || p == phases.PreTool && says(r.unknown)
+}
+
+// knows reports whether a table of belay or the operator names the tool.
+func (r *rest) knows(inv *phases.Invocation) bool {
+	tool := inv.Tool()
+	if r.known.AllowsTool(tool) {
+		return true
+	}
+	_, known := phases.NormalizeTool(inv.Runtime, tool)
+	return known && !strings.HasPrefix(tool, "mcp:")
+}
+
+// decideRest adds the kernel's own word; judged says that a hook was asked which could have said no.
+// The reasons hold nothing of the action.
+func (c *chain) decideRest(judged bool) {
+	view, rest := c.words.View(), &c.invocation.snap.rest
+	if view.Phase == phases.PreTool && !rest.knows(&view) {
+		c.say(rest.unknown, "belay does not know the tool (unknown_tools in belay.yaml; known_tools names more)")
+	}
+	if !judged && !c.words.Stopped() {
+		c.say(rest.byPhase[view.Phase], "no hook judges this (default in belay.yaml)")
+	}
+}
+
+func (c *chain) say(d phases.Decision, reason string) {
+	kind := phases.EffectAsk
+	switch d {
+	case phases.Block:
+		kind = phases.EffectBlock
+	case phases.Ask:
+	default:
+		return
+	}
+	by := phases.Actor{Hook: kernelName, Grants: map[phases.EffectKind]bool{kind: true}}
+	c.words.Add(phases.Turn{By: by, Pass: phases.PassValidate, Effects: []phases.Effect{{Kind: kind, Text: reason}}})
+}
+
+// noteJudged says in the verdict what the call is judged as beside its tool's name.
+func (c *chain) noteJudged() {
+	view := c.words.View()
+	if names := view.ToolNames(); len(names) > 1 {
+		c.notes = append(c.notes, "judged as "+strings.Join(names[1:], ", ")+" as well, by what the call carries")
+	}
+}
+
+// dropGrant takes a permission back that a hook gives to a call which it sees only for what the call
+// carries: the hook knows the tool by a name that the tool does not have.
+func (c *chain) dropGrant(b *binding, o *Outcome) {
+	if own, asked := c.byName[b]; own || !asked {
+		return
+	}
+	before := len(o.Effects)
+	o.Effects = slices.DeleteFunc(slices.Clone(o.Effects), func(e phases.Effect) bool {
+		return e.Kind == phases.EffectGrant
+	})
+	if len(o.Effects) < before {
+		o.Notes = append(slices.Clone(o.Notes), "grant dropped: the hook sees the call only for what it carries")
+	}
+}
