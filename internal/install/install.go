@@ -17,7 +17,6 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
@@ -89,7 +88,7 @@ func Hook(ctx context.Context, dir trust.Dir, r Request) (kernel.BindingSpec, lo
 		if err := statedir.StoreBlob(dir.Path, info.Digest, file); err != nil {
 			return nil, err
 		}
-		return edited, evidence.Store(dir.Path, info.Digest, r.Evidence)
+		return edited, trust.StoreEvidence(dir.Path, info.Digest, r.Evidence)
 	})
 	if err != nil {
 		return none, info, err

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/tiers"
@@ -105,14 +104,14 @@ func TestEvidenceIsStored(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	got, err := evidence.Read(blob)
+	got, err := trust.ReadEvidence(blob)
 	if err != nil || len(got) != 4 {
 		t.Errorf("%d pieces, %v", len(got), err)
 	}
 	// What merely looks like evidence of the file is not read.
 	writeFile(t, blob+"x.sigstore.json", "{}")
 	writeFile(t, blob+".sigstore.json.bak", "{}")
-	if got, err := evidence.Read(blob); err != nil || len(got) != 4 {
+	if got, err := trust.ReadEvidence(blob); err != nil || len(got) != 4 {
 		t.Errorf("%d pieces, %v", len(got), err)
 	}
 	var many []tiers.Evidence

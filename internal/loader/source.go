@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/builtin"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -57,12 +57,12 @@ func modulePath(dir, module string) string {
 
 // evidence returns the evidence about a bound module: in its store, and beside its file.
 func (s *source) evidence(spec kernel.BindingSpec, digest string) ([]tiers.Evidence, error) {
-	list, err := evidence.Read(statedir.Blob(s.dir, digest))
+	list, err := trust.ReadEvidence(statedir.Blob(s.dir, digest))
 	if err != nil {
 		return nil, err
 	}
 	if path := modulePath(s.dir, spec.Module); path != "" {
-		beside, err := evidence.Read(path)
+		beside, err := trust.ReadEvidence(path)
 		if err != nil {
 			return nil, err
 		}

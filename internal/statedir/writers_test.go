@@ -22,7 +22,7 @@ var edited = []struct{ file, by, from string }{
 	{"NAME.key, NAME.pub, NAME.reviewer.key, signatures beside a module", "Create", "cmd/internal/cli/hook_sign.go"},
 	{"blobs/sha256/*", "StoreBlob", "internal/install/install.go"},
 	{"blobs/sha256/*, while it is not bound yet, and while it is dropped", "Lock", "internal/install/propose.go"},
-	{"evidence beside a module", "Create", "internal/evidence/evidence.go"},
+	{"evidence beside a module", "Create", "internal/trust/evidence.go"},
 	{"a pulled module", "Replace", "cmd/internal/cli/hook_pull.go"},
 	{"*.golden.json", "EditPublic", "internal/suite/golden.go"},
 	{"digests.lock of examples", "EditPublic", "internal/hookbuild/buildexamples/main.go"},

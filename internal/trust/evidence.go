@@ -1,7 +1,4 @@
-// Package evidence decides which files beside a module vouch for it (bundles,
-// signatures, signed manifests), and how such files are named. It never decides
-// whether they prove anything: package tiers and the trust policy do.
-package evidence
+package trust
 
 import (
 	"bytes"
@@ -19,17 +16,17 @@ import (
 	"github.com/belay-hooks/belay/tiers"
 )
 
-// suffixes is what stands after a file's name in the names of its evidence:
+// evidenceSuffixes is what stands after a file's name in the names of its evidence:
 // FILE.sigstore.json, FILE.2.sigstore.json, FILE.sig, FILE.manifest.json.
-var suffixes = regexp.MustCompile(`\A(?:\.[0-9]{1,3})?\.(sigstore\.json|sig|manifest\.json)\z`)
+var evidenceSuffixes = regexp.MustCompile(`\A(?:\.[0-9]{1,3})?\.(sigstore\.json|sig|manifest\.json)\z`)
 
-var kinds = map[string]tiers.EvidenceKind{
+var evidenceKinds = map[string]tiers.EvidenceKind{
 	"sigstore.json": tiers.EvidenceBundle, "sig": tiers.EvidenceSignature, "manifest.json": tiers.EvidenceManifest,
 }
 
-// Read reads the evidence that lies beside a module file: each piece once, so
+// ReadEvidence reads the evidence that lies beside a module file: each piece once, so
 // that the stored evidence is the verified one. No evidence is no error.
-func Read(path string) ([]tiers.Evidence, error) {
+func ReadEvidence(path string) ([]tiers.Evidence, error) {
 	dir, base := filepath.Split(path)
 	entries, err := os.ReadDir(filepath.Clean(dir + "."))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +40,7 @@ func Read(path string) ([]tiers.Evidence, error) {
 		if !ok {
 			continue
 		}
-		kind := suffixes.FindStringSubmatch(suffix)
+		kind := evidenceSuffixes.FindStringSubmatch(suffix)
 		if kind == nil {
 			continue
 		}
@@ -55,29 +52,29 @@ func Read(path string) ([]tiers.Evidence, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, tiers.Evidence{Kind: kinds[kind[1]], Name: e.Name(), Data: data})
+		out = append(out, tiers.Evidence{Kind: evidenceKinds[kind[1]], Name: e.Name(), Data: data})
 	}
 	return out, nil
 }
 
-// Store writes evidence beside the module of that digest in a state directory.
+// StoreEvidence writes evidence beside the module of that digest in a state directory.
 // The error is statedir.ErrUnusable.
-func Store(dir, digest string, evidence []tiers.Evidence) error {
-	if _, err := write(statedir.Blob(dir, digest), evidence, 0o600); err != nil {
+func StoreEvidence(dir, digest string, evidence []tiers.Evidence) error {
+	if _, err := writeEvidence(statedir.Blob(dir, digest), evidence, 0o600); err != nil {
 		return statedir.Unusable("evidence", err)
 	}
 	return nil
 }
 
-// Write writes evidence beside a module file and returns the names (without
+// WriteEvidence writes evidence beside a module file and returns the names (without
 // directories) of the files that hold it. Existing evidence stays: a second
 // pull or installation can bring the signature that the first lacked.
-func Write(path string, evidence []tiers.Evidence) ([]string, error) {
-	return write(path, evidence, 0o644)
+func WriteEvidence(path string, evidence []tiers.Evidence) ([]string, error) {
+	return writeEvidence(path, evidence, 0o644)
 }
 
-func write(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]string, error) {
-	have, err := Read(path)
+func writeEvidence(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]string, error) {
+	have, err := ReadEvidence(path)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +93,7 @@ func write(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]string, 
 		}
 		name := freeName(path, e.Kind, have)
 		if err := statedir.Create(name, e.Data, mode); errors.Is(err, fs.ErrExist) {
-			return write(path, evidence, mode) // another process took the name: its evidence is there now
+			return writeEvidence(path, evidence, mode) // another process took the name: its evidence is there now
 		} else if err != nil {
 			return names, err
 		}
@@ -108,7 +105,7 @@ func write(path string, evidence []tiers.Evidence, mode fs.FileMode) ([]string, 
 
 func freeName(path string, kind tiers.EvidenceKind, have []tiers.Evidence) string {
 	suffix := ""
-	for s, k := range kinds {
+	for s, k := range evidenceKinds {
 		if k == kind {
 			suffix = s
 		}

@@ -1,6 +1,7 @@
 // Package trust decides how far a module file is trusted: by the operator's policy,
-// trust.yaml in the state directory, which it reads, watches and edits. It never
-// decides what a tier may do, and never runs a module.
+// trust.yaml in the state directory, which it reads, watches and edits, and by the
+// evidence in files beside the module (bundles, signatures, signed manifests), which it
+// names, reads and writes. It never decides what a tier may do, and never runs a module.
 package trust
 
 import (
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/builtin"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/kernel"
@@ -149,7 +149,7 @@ func (t *Verifier) Denied(digest string) error {
 
 // Verify implements kernel.Verifier with the evidence that is kept with the file.
 func (t *Verifier) Verify(_ context.Context, digest string, module []byte) (kernel.Proof, error) {
-	pieces, err := evidence.Read(statedir.Blob(t.dir.Path, digest))
+	pieces, err := ReadEvidence(statedir.Blob(t.dir.Path, digest))
 	if err != nil {
 		return kernel.Proof{}, err
 	}

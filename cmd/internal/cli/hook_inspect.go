@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/trust"
 )
 
 // maxModule is the largest file worth reading: the parser's limit is 8 MiB, and
@@ -90,7 +90,7 @@ func inspectFileOrBound(ctx context.Context, dir, what string) (loader.Info, err
 	if err != nil {
 		return loader.Info{}, failureBy(err, "")
 	}
-	pieces, err := evidence.Read(what)
+	pieces, err := trust.ReadEvidence(what)
 	if err != nil {
 		return loader.Info{}, failureBy(err, "")
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -95,7 +95,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 		req.File, req.Evidence = p.Module, evidenceOf(p)
 	} else if req.File, err = readModule(what); err != nil {
 		return failureBy(err, "")
-	} else if req.Evidence, err = evidence.Read(what); err != nil {
+	} else if req.Evidence, err = trust.ReadEvidence(what); err != nil {
 		return failureBy(err, "")
 	}
 	b, info, err := install.Hook(ctx, trustDir(dir), req)

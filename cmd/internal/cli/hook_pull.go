@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/cmd/internal/oci"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -83,7 +83,7 @@ func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) er
 	if err := writePulled(path, p.Module, o.force); err != nil {
 		return err
 	}
-	files, err := evidence.Write(path, pieces)
+	files, err := trust.WriteEvidence(path, pieces)
 	if err != nil {
 		return failureBy(err, "The module was written, its signatures were not.")
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/cmd/internal/oci"
-	"github.com/belay-hooks/belay/internal/evidence"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -110,7 +110,7 @@ func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptio
 // evidenceToPush reads what lies beside the file. Statements about the manifest
 // of another packaging are worth nothing once pushed, and that is said.
 func (a *App) evidenceToPush(path string, file []byte) ([]oci.Evidence, error) {
-	beside, err := evidence.Read(path)
+	beside, err := trust.ReadEvidence(path)
 	if err != nil {
 		return nil, failureBy(err, "Nothing was pushed. --no-evidence leaves the signatures out.")
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/internal/evidence"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -46,7 +46,7 @@ func (a *App) hookVerify(path string, o hookVerifyOptions) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
-	pieces, err := evidence.Read(path)
+	pieces, err := trust.ReadEvidence(path)
 	if err != nil {
 		return failureBy(err, "")
 	}
