@@ -16,9 +16,9 @@ import (
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/mcptools"
 	"github.com/belay-hooks/belay/internal/notes"
-	"github.com/belay-hooks/belay/internal/recorder"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/internal/redaction"
+	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/statelog"
@@ -51,7 +51,7 @@ type Belay struct {
 	redact    *audit.Detector
 	storage   *statelog.Storage
 	tools     *mcptools.Toolbox // nil when it is not ours to run tools
-	recorder  *recorder.Switch
+	recorder  *retention.Switch
 	kernel    *kernel.Kernel
 	proposals *install.Proposals
 	live      *statelog.Live // the event log
@@ -117,7 +117,7 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		undo.add(tools.Close)
 	}
 	var running *kernel.Kernel // nil until it is open
-	records := recorder.New(recorder.Options{Dir: dir, Fixed: o.Recorder, Off: o.InMemory, Records: o.NoHooks,
+	records := retention.NewSwitch(retention.SwitchOptions{Dir: dir, Fixed: o.Recorder, Off: o.InMemory, Records: o.NoHooks,
 		Logger: log, Kernel: func() *kernel.Kernel { return running }})
 	undo.add(records.Close)
 	next, err := records.Next(now.file)
@@ -137,7 +137,7 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		StoreID: keys.Events.StoreID(), Observer: o.Observer, Recorder: records.Recorder(), Clock: o.Clock, Logger: log,
 		Tools: executor(&o, tools), Files: files(&o), Home: home, UnsafeFailOpen: o.UnsafeFailOpen,
 		IntentDir: noted(dir, &o, "intents"), SpoolPath: noted(dir, &o, notes.SpoolName), ClockPath: clockPath(dir, &o),
-		Retain: retention(&o, records.Ready),
+		Retain: retain(&o, records.Ready),
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	now, err := readConfig(b.dir, &b.o)
 	var r *audit.Detector
 	var useFiles func()
-	var next *recorder.Recorder
+	var next *retention.InUse
 	if err == nil {
 		useFiles, err = b.storage.Prepare(&now.file.Events)
 	}

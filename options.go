@@ -131,8 +131,8 @@ func clockPath(dir string, o *Options) string {
 	return noted(dir, o, notes.ClockName)
 }
 
-// retention is how the kernel later judges events that it refused; nil where it does not.
-func retention(o *Options, ready func(*phases.Invocation) error) *kernel.Retention {
+// retain is how the kernel later judges events that it refused; nil where it does not.
+func retain(o *Options, ready func(*phases.Invocation) error) *kernel.Retention {
 	if !o.Retain || o.NoHooks || o.DryRun {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package recorder
+package retention
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 // Where the store remembers the last logged sentence about retention. No hook can
 // have a namespace with a colon in it.
 const (
-	namespace = "belay:keeping"
-	stateKey  = "policy"
+	noticeNamespace = "belay:keeping"
+	noticeKey       = "policy"
 )
 
 // announceTries is how often an announcement starts again because another process has
@@ -48,7 +48,7 @@ func (s *Switch) Announce(ctx context.Context, store kernel.Store, r *config.Rec
 }
 
 func announce(ctx context.Context, store kernel.Store, r *config.Recordings, revision string) error {
-	said, err := store.HookState(ctx, namespace, stateKey)
+	said, err := store.HookState(ctx, noticeNamespace, noticeKey)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,8 @@ func announce(ctx context.Context, store kernel.Store, r *config.Recordings, rev
 	}
 	now := time.Now()
 	_, err = store.Commit(ctx, kernel.Batch{
-		Now: now, StateReads: []kernel.StateRead{{Namespace: namespace, Key: stateKey, Version: said.Version}},
-		StateWrites: []kernel.StateWrite{{Namespace: namespace, Key: stateKey, Value: []byte(is), Delete: r == nil}},
+		Now: now, StateReads: []kernel.StateRead{{Namespace: noticeNamespace, Key: noticeKey, Version: said.Version}},
+		StateWrites: []kernel.StateWrite{{Namespace: noticeNamespace, Key: noticeKey, Value: []byte(is), Delete: r == nil}},
 		Events: []phases.Event{{ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventNotice, Time: now,
 			PolicyRevision: revision,
 			Reason:         phases.SafeText(text, phases.MaxReasonBytes)}},

@@ -1,7 +1,8 @@
 // Package retention retains full inputs where belay.yaml says so (recordings:), and finds
 // the retained originals of stored events again. It decides when a file begins and ends,
 // which files are removed when there are too many, and whether an original belongs to an
-// event. It counts and reports the inputs that it loses.
+// event. It counts and reports the inputs that it loses. A Switch uses the recorder that
+// belay.yaml asks for as long as it does, and logs that retention began, changed or ended.
 //
 // It decides nothing about actions, never chooses which inputs are retained, and never
 // opens a sealed file: it does not have the key. Files are recordings (internal/recording),

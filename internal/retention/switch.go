@@ -1,8 +1,4 @@
-// Package recorder decides which recorder of full inputs is in use: the one that
-// the recordings of belay.yaml ask for, as long as they ask for it. It logs
-// that retention began, changed or ended. It never decides which inputs are
-// retained, or in which form: package internal/retention does.
-package recorder
+package retention
 
 import (
 	"context"
@@ -16,14 +12,13 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/files"
-	"github.com/belay-hooks/belay/internal/retention"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Options of a Switch.
-type Options struct {
+// SwitchOptions are the options of a Switch.
+type SwitchOptions struct {
 	Dir     string          // the state directory, absolute
 	Fixed   kernel.Recorder // records beside the recorder; nil: nothing does
 	Off     bool            // nothing is retained: an invocation without a record has no recording
@@ -37,18 +32,18 @@ type Options struct {
 // Switch is a kernel.Recorder: the one of its options, and the recorder of the
 // configuration in force, which Use switches. It is safe for concurrent use.
 type Switch struct {
-	o   Options
-	now atomic.Pointer[Recorder]
+	o   SwitchOptions
+	now atomic.Pointer[InUse]
 }
 
-// Recorder is a recorder with the policy that it follows.
-type Recorder struct {
-	*retention.Recorder
+// InUse is a Recorder with the section of belay.yaml that it follows.
+type InUse struct {
+	*Recorder
 	policy *config.Recordings
 }
 
-// New makes a Switch that retains nothing before Use.
-func New(o Options) *Switch { return &Switch{o: o} }
+// NewSwitch makes a Switch that retains nothing before Use.
+func NewSwitch(o SwitchOptions) *Switch { return &Switch{o: o} }
 
 // Recorder is what the kernel records with; nil when nothing can ever be recorded.
 func (s *Switch) Recorder() kernel.Recorder {
@@ -95,7 +90,7 @@ func (s *Switch) Close() error {
 // nothing has changed, nil when nothing is to be retained. The error is
 // config.ErrUnusable. The caller hands the result to Use, or to Drop.
 // Preconditions: one caller at a time.
-func (s *Switch) Next(f *config.File) (*Recorder, error) {
+func (s *Switch) Next(f *config.File) (*InUse, error) {
 	r := f.Recordings
 	if r == nil || s.o.Off {
 		return nil, nil
@@ -108,13 +103,13 @@ func (s *Switch) Next(f *config.File) (*Recorder, error) {
 		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, f.Errorf("/recordings/dir", "%v", err))
 	}
 	set := r.Settings()
-	made, err := retention.Open(retention.Policy{
+	made, err := Open(Policy{
 		Dir: dir, Recipients: r.Recipients, Plaintext: r.UnsafePlaintext, Phases: r.Phases, Tools: r.Tools,
 		Rotate: set.Rotate, RotateBytes: set.RotateBytes, Keep: set.Keep, MaxBytes: set.MaxBytes,
 		Block:  r.OnError == config.OnErrorBlock,
 		Logger: s.o.Logger, Notice: s.notice, Calm: s.calm,
 	})
-	var bad *retention.Error
+	var bad *Error
 	switch {
 	case errors.As(err, &bad):
 		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, f.Errorf("/recordings"+bad.Pointer, "%s", bad.Text))
@@ -125,7 +120,7 @@ func (s *Switch) Next(f *config.File) (*Recorder, error) {
 		s.o.Logger.LogAttrs(context.Background(), slog.LevelWarn,
 			"UNSAFE: full inputs are kept in plain text: whoever has the files can read them", slog.String("dir", r.Dir))
 	}
-	return &Recorder{Recorder: made, policy: r}, nil
+	return &InUse{Recorder: made, policy: r}, nil
 }
 
 // target returns where recordings go, with links followed: never into the state
@@ -141,7 +136,7 @@ func (s *Switch) target(dir string) (string, error) {
 
 // Use takes a recorder into use, nil for none. Inputs retained until now are a
 // file of their own, also where nothing has changed. Preconditions: as of Next.
-func (s *Switch) Use(ctx context.Context, next *Recorder) {
+func (s *Switch) Use(ctx context.Context, next *InUse) {
 	switch old := s.now.Swap(next); {
 	case old == nil:
 	case old == next:
@@ -154,7 +149,7 @@ func (s *Switch) Use(ctx context.Context, next *Recorder) {
 }
 
 // Drop closes a recorder that is not taken into use after all. The one in use stays.
-func (s *Switch) Drop(next *Recorder) error {
+func (s *Switch) Drop(next *InUse) error {
 	if next == nil || next == s.now.Load() {
 		return nil
 	}
