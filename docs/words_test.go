@@ -24,7 +24,7 @@ func TestCommentsNameWhoActs(t *testing.T) {
 	for _, path := range goFiles(t) {
 		if swept(filepath.Dir(path)) {
 			files++
-			for _, c := range comments(t, path) {
+			for _, c := range tokens(t, path, token.COMMENT) {
 				if word := vague.FindString(c.text); word != "" {
 					t.Errorf("%s:%d: a comment says %q: name who acts", path, c.line, word)
 				}
@@ -33,6 +33,26 @@ func TestCommentsNameWhoActs(t *testing.T) {
 	}
 	if files < 300 {
 		t.Errorf("only %d files were read", files)
+	}
+}
+
+// TestMessagesNameWhoAct: no string of a Go file that is no test hides who acts: messages,
+// help, reasons.
+func TestMessagesNameWhoAct(t *testing.T) {
+	count := 0
+	for _, path := range goFiles(t) {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		for _, text := range tokens(t, path, token.STRING) {
+			count++
+			if word := vague.FindString(text.text); word != "" {
+				t.Errorf("%s:%d: a message says %q: name who acts", path, text.line, word)
+			}
+		}
+	}
+	if count < 3000 {
+		t.Errorf("only %d strings were read", count)
 	}
 }
 
@@ -61,13 +81,13 @@ func swept(dir string) bool {
 	return true
 }
 
-type comment struct {
+type found struct {
 	line int
 	text string
 }
 
-// comments returns the comments of a Go file.
-func comments(t *testing.T, path string) (out []comment) {
+// tokens returns the tokens of a kind of a Go file.
+func tokens(t *testing.T, path string, kind token.Token) (out []found) {
 	src := []byte(read(t, path))
 	files := token.NewFileSet()
 	file := files.AddFile(path, -1, len(src))
@@ -78,8 +98,8 @@ func comments(t *testing.T, path string) (out []comment) {
 		if tok == token.EOF {
 			return out
 		}
-		if tok == token.COMMENT {
-			out = append(out, comment{files.Position(pos).Line, lit})
+		if tok == kind {
+			out = append(out, found{files.Position(pos).Line, lit})
 		}
 	}
 }

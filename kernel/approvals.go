@@ -120,7 +120,7 @@ func (i *invocation) lookUpApproval(ctx context.Context, c *chain, verdict *phas
 	}
 	verdict.Approval = &phases.ApprovalRef{ID: pending.fresh.ID, Expires: pending.fresh.Expires}
 	if !i.snap.authority.Protected() && !i.snap.authority.Unsigned {
-		verdict.Notes = append(verdict.Notes, "nobody can approve this: no reviewer has a key yet (`belay reviewer init`)")
+		verdict.Notes = append(verdict.Notes, "no reviewer can approve this yet: none has a key (`belay reviewer init`)")
 	}
 	return pending, nil
 }

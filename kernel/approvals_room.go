@@ -45,7 +45,8 @@ func (k *Kernel) evictForQuota(ctx context.Context, kind approvals.Kind, by appr
 		return nil, nil, ErrConflict // decided meanwhile
 	}
 	e := k.approvalEvent(old, string(approvals.Superseded), at.Wall, revision)
-	e.Notes = append(e.Notes, "the quota of its credential is full, and it gave way to somebody who has less in the queue")
+	e.Notes = append(e.Notes,
+		"the quota of its credential is full, and it gave way to a requester that has less in the queue")
 	return []approvals.Op{{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}}},
 		[]phases.Event{e}, nil
 }

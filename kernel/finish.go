@@ -206,7 +206,7 @@ func (e *ending) notWritten(err error) Refusal {
 func (i *invocation) applyEnforcement(verdict *phases.Verdict) {
 	if i.options.Unblockable && verdict.Decision == phases.Ask {
 		blockVerdict(verdict, verdict.Kind, verdict.DecidedBy, verdict.Reason)
-		verdict.Notes = append(verdict.Notes, "nobody can be asked about this event: treated as a block")
+		verdict.Notes = append(verdict.Notes, "no person can be asked about this event: treated as a block")
 	}
 	if i.options.after != nil {
 		i.options.after.limit(verdict)

@@ -75,7 +75,7 @@ func (k *Kernel) askForLease(ctx context.Context, doc handDocument, person strin
 	redacted, masked, err := k.options.Redactor.JSON(raw)
 	if err != nil || len(masked) > 0 {
 		return &leases.Error{Class: leases.ErrInvalid,
-			Text: "its terms look like they hold a secret, which nobody could be shown"}
+			Text: "its terms look like they hold a secret, which belay may not show to a reviewer"}
 	}
 	it, err := k.RequestApproval(ctx, approvals.Item{
 		Kind: approvals.KindLease, Key: k.handKey(&doc, person), Reason: "a lease by hand, wanted by " + person,

@@ -305,7 +305,7 @@ func TestPolicyBounds(t *testing.T) {
 			"rules:\n- {name: A, allOf: [" + seat + "]}", "/rules/0/name"},
 		{"empty list beside a threshold", "rules:\n- name: a\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}",
 			"rules:\n- name: a\n  allOf: []\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}",
-			"/rules/0/allOf: lists nobody"},
+			"/rules/0/allOf: lists no signer"},
 		{"name of a seat", "rules:\n- name: a\n  allOf: [{name: " + x(128) + ", publicKey: {file: k0.pub}}]",
 			"rules:\n- name: a\n  allOf: [{name: " + x(129) + ", publicKey: {file: k0.pub}}]", "/rules/0/allOf/0/name"},
 		{"an anyOf seat", "rules:\n- name: a\n  anyOf: {minimumMatches: 1, signers: [" + seat + "]}",

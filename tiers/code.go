@@ -54,7 +54,7 @@ func (c Code) Advice() string {
 	case Unsigned:
 		return "Have it signed (`belay hook sign --key KEY FILE`, or cosign sign-blob) and keep the bundle beside the file as FILE.sigstore.json."
 	case SignatureInvalid:
-		return "The file or its signature is not what was signed. Get both again from whoever publishes them; do not sign it yourself to make this go away."
+		return "The file or its signature is not what was signed. Get both again from their publisher; do not sign it yourself to make this go away."
 	case SignerNotTrusted:
 		return "`belay hook verify FILE` shows who signed. If you want to trust that signer, `belay trust add-key` or `belay trust add-identity` writes a rule."
 	case ThresholdNotMet:
@@ -62,7 +62,7 @@ func (c Code) Advice() string {
 	case NotAnApproval:
 		return "A statement about a file can say anything, also that it failed a check. Have the file itself signed (`belay hook sign --key KEY FILE`, or cosign sign-blob)."
 	case AttestationMissing:
-		return "`belay hook verify FILE` says what the rule requires. Get that statement from whoever builds or checks the hook, and keep it beside the file as FILE.<n>.sigstore.json."
+		return "`belay hook verify FILE` says what the rule requires. Get that statement from the party that builds or checks the hook, and keep it beside the file as FILE.<n>.sigstore.json."
 	case Revoked:
 		return "It was revoked on purpose. Install a version that is not, or take the entry out of the deny list in trust.yaml (`belay trust list` shows it)."
 	case BundleMalformed:

@@ -74,7 +74,7 @@ func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Tim
 			o.Predicate = phases.SafeLine(f.Statement.PredicateType, 200)
 		}
 		if f.Problem == nil && o.Signer == "" {
-			f.Problem = &Error{Class: SignatureInvalid, Text: "nobody is known to have made it"}
+			f.Problem = &Error{Class: SignatureInvalid, Text: "it names no signer"}
 		}
 		why := ""
 		if f.Problem == nil {
@@ -149,7 +149,7 @@ func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Tim
 	}
 	switch e := worst(SignerNotTrusted); {
 	case len(p.Rules) == 0 && (e != nil || len(good) > 0):
-		return d.refuse(SignerNotTrusted, "the trust policy has no rules: it trusts nobody", nil)
+		return d.refuse(SignerNotTrusted, "the trust policy has no rules: it trusts no signer", nil)
 	case len(good) > 0:
 		var names []string
 		for s := range good {

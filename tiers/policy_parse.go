@@ -103,7 +103,7 @@ func (c policyParser) rule(r *Rule, at string) error {
 	}
 	n := len(r.AllOf)
 	if r.AllOf != nil && n == 0 {
-		return c.doc.Errorf(at+"/allOf", "lists nobody")
+		return c.doc.Errorf(at+"/allOf", "lists no signer")
 	}
 	for i := range r.AllOf {
 		if err := c.slot(&r.AllOf[i], fmt.Sprintf("%s/allOf/%d", at, i)); err != nil {
@@ -113,7 +113,7 @@ func (c policyParser) rule(r *Rule, at string) error {
 	if a := r.AnyOf; a != nil {
 		n += len(a.Signers)
 		if len(a.Signers) == 0 {
-			return c.doc.Errorf(at+"/anyOf", "lists nobody under signers")
+			return c.doc.Errorf(at+"/anyOf", "lists no signer under signers")
 		}
 		if a.MinimumMatches < 1 || a.MinimumMatches > len(a.Signers) {
 			return c.doc.Errorf(at+"/anyOf/minimumMatches", "must be between 1 and %d, the number of signers", len(a.Signers))

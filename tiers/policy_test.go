@@ -95,7 +95,7 @@ func TestPolicyRefuses(t *testing.T) {
 		{"unknown member of a seat", head + "  allOf:\n  - publicKey: {file: k0.pub, trusted: true}\n", "line 5"},
 		{"no signers", head + "  limits: {}\n", "line 3, column 3: /rules/0: a rule without signers would trust everybody"},
 		{"empty allOf", head + "  allOf: []\n", "would trust everybody"},
-		{"nobody under anyOf", head + "  anyOf: {minimumMatches: 0, signers: []}\n", "lists nobody"},
+		{"nobody under anyOf", head + "  anyOf: {minimumMatches: 0, signers: []}\n", "lists no signer"},
 		{"threshold nought", head + "  anyOf: {minimumMatches: 0, signers: [{publicKey: {file: k0.pub}}]}\n",
 			"between 1 and 1"},
 		{"threshold too high", head + "  anyOf: {minimumMatches: 2, signers: [{publicKey: {file: k0.pub}}]}\n",
@@ -176,7 +176,7 @@ func TestEvaluate(t *testing.T) {
 		why          string
 	}{
 		{"no rules, unsigned", "", nil, tiers.Unsigned, ""},
-		{"no rules, signed", "", []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, "trusts nobody"},
+		{"no rules, signed", "", []tiers.Fact{byKey(k.id[0])}, tiers.SignerNotTrusted, "trusts no signer"},
 		{"unsigned", one, nil, tiers.Unsigned, ""},
 		{"signed", one, []tiers.Fact{byKey(k.id[0])}, "", "rule one"},
 		{"other key", one, []tiers.Fact{byKey(k.id[1])}, tiers.SignerNotTrusted, "no rule has a seat"},
@@ -186,7 +186,8 @@ func TestEvaluate(t *testing.T) {
 		{"foreign and broken beside a good one", one,
 			[]tiers.Fact{bad(tiers.BundleMalformed), bad(tiers.SignatureInvalid), byKey(k.id[1]), byKey(k.id[0])}, "",
 			"rule one"},
-		{"a fact without a signer proves nothing", one, []tiers.Fact{{Source: "a"}}, tiers.SignatureInvalid, "nobody"},
+		{"a fact without a signer proves nothing", one, []tiers.Fact{{Source: "a"}}, tiers.SignatureInvalid,
+			"names no signer"},
 		{"threshold", two, []tiers.Fact{byKey(k.id[0]), byKey(k.id[2])}, "", "rule two"},
 		{"threshold short by one", two, []tiers.Fact{byKey(k.id[0])}, tiers.ThresholdNotMet, "1 of 2"},
 		{"the same signer twice", two, []tiers.Fact{byKey(k.id[0]), other}, tiers.ThresholdNotMet, "1 of 2"},

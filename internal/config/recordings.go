@@ -75,7 +75,7 @@ func (r *Recordings) validate(c checker, at string) error {
 		here := fmt.Sprintf("%s/recipients/%d", at, i)
 		if strings.HasPrefix(to, "AGE-SECRET-KEY-") {
 			return c.errorf(here,
-				"is a secret key: whoever reads this file could open every recording; take it out and make a new one (`belay record keygen FILE` prints the age1… that belongs here)")
+				"is a secret key: every reader of this file could open every recording; take it out and make a new one (`belay record keygen FILE` prints the age1… that belongs here)")
 		}
 		if len(to) > maxRecipientBytes || !recipientForm.MatchString(to) {
 			return c.errorf(here, "is no age recipient (age1…)")

@@ -12,7 +12,7 @@ import (
 
 // EmptyTrust is the trust policy that `belay trust init` writes: it trusts no
 // signer.
-const EmptyTrust = `# trust.yaml: whose signatures make a hook trusted. Without a rule nobody is.
+const EmptyTrust = `# trust.yaml: whose signatures make a hook trusted. Without a rule none is.
 # Hooks that come with the belay binary do not need one.
 version: ` + tiers.PolicyVersion + `
 

@@ -215,7 +215,7 @@ func TestFindingsAboutAnnouncements(t *testing.T) {
 				gone > 0 && gone <= 4 && (rep.Wrong != nil || rep.Compacted != gone || rep.Announced != 7):
 				t.Errorf("%d are gone: %+v, %+v", gone, rep, rep.Wrong)
 			case gone == 5:
-				want := &eventlog.Finding{First: 5, Last: 5, Text: "events 5 to 5 are missing, and nobody announced that"}
+				want := &eventlog.Finding{First: 5, Last: 5, Text: "events 5 to 5 are missing, and no event announces that"}
 				if diff := cmp.Diff(want, rep.Wrong); diff != "" {
 					t.Errorf("%d are gone (-want +got):\n%s", gone, diff)
 				}

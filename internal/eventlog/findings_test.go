@@ -99,11 +99,11 @@ func TestFindingsNameTheEvents(t *testing.T) {
 		{"the first event is deleted", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
 			l.leaves = l.leaves[1:]
 			return l
-		}, &eventlog.Finding{First: 1, Last: 1, Text: "events 1 to 1 are missing, and nobody announced that"}},
+		}, &eventlog.Finding{First: 1, Last: 1, Text: "events 1 to 1 are missing, and no event announces that"}},
 		{"the first two are deleted", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
 			l.leaves = l.leaves[2:]
 			return l
-		}, &eventlog.Finding{First: 1, Last: 2, Text: "events 1 to 2 are missing, and nobody announced that"}},
+		}, &eventlog.Finding{First: 1, Last: 2, Text: "events 1 to 2 are missing, and no event announces that"}},
 		{"the hashes of those that are gone cannot be read", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
 			l.leaves, l.tree = l.leaves[2:], nil
 			return l

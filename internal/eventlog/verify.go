@@ -325,7 +325,7 @@ func (v *verifier) confirm() {
 // end looks at what should be there and is not, and the other way round.
 func (v *verifier) end(ctx context.Context, size int64) error {
 	if gone := v.report.Compacted; gone > v.given {
-		v.wrong(v.given+1, gone, "events %d to %d are missing, and nobody announced that", v.given+1, gone)
+		v.wrong(v.given+1, gone, "events %d to %d are missing, and no event announces that", v.given+1, gone)
 		return nil
 	}
 	if v.report.Compacted == 0 {

@@ -145,7 +145,7 @@ func (info *Info) judge(decide func() (tiers.Decision, error)) {
 	if power := floorImport(info.Imports, info.Manifest); power != "" && d.Tier != phases.Trusted {
 		info.Problems = append(info.Problems,
 			notTrusted("it imports "+power+", which only trusted hooks may hold", d.Tier, d.Err()).Error()+
-				". Have it signed by somebody whom trust.yaml trusts (`belay trust add-key`, `belay hook sign`), or build it without that import")
+				". Have it signed by a signer whom trust.yaml trusts (`belay trust add-key`, `belay hook sign`), or build it without that import")
 	}
 }
 

@@ -96,7 +96,7 @@ func (f *file) create(to recording.Recipients) error {
 // own locks the file, so that others see that it is being written.
 func (f *file) own() error {
 	if ok, err := lock(f.f); err != nil || !ok {
-		return errors.Join(err, errors.New("somebody else has the file"))
+		return errors.Join(err, errors.New("another process has the file"))
 	}
 	mine, err := f.f.Stat()
 	if err != nil {

@@ -77,7 +77,7 @@ func Open(p Policy) (*Recorder, error) {
 	}
 	switch {
 	case len(rec.to) == 0 && !p.Plaintext:
-		return nil, &Error{Pointer: "/recipients", Text: "nobody could open what is kept"}
+		return nil, &Error{Pointer: "/recipients", Text: "no key could open what is retained"}
 	case len(rec.to) > 0 && p.Plaintext:
 		return nil, &Error{Pointer: "/unsafe_plaintext", Text: "contradicts recipients"}
 	case p.RotateBytes <= 0 || p.Rotate <= 0 || p.Keep <= 0 || p.MaxBytes < 2*p.RotateBytes:

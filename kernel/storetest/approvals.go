@@ -117,7 +117,7 @@ func approvalsRoundTrip(t *testing.T, s kernel.Store) {
 			t.Errorf("by another kind's key: %v, %v", it, err)
 		}
 	}
-	if it, err := s.Approval(t.Context(), "nobody"); err != nil || it != nil {
+	if it, err := s.Approval(t.Context(), "missing"); err != nil || it != nil {
 		t.Errorf("unknown id: %v, %v", it, err)
 	}
 }
@@ -165,7 +165,7 @@ func approvalSteps(t *testing.T, s kernel.Store) {
 				}
 				continue
 			}
-			wantConflict(t, s, step("nobody", from, to, at))
+			wantConflict(t, s, step("missing", from, to, at))
 			commit(t, s, b)
 			if got := stored(t, s, id).State; got != to {
 				t.Errorf("%s → %s left %s", from, to, got)

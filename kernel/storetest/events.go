@@ -81,7 +81,7 @@ func queries(t *testing.T, s kernel.Store) {
 		{Until: T0.Add(3 * time.Minute)},
 		{ID: "e7"}, {Type: "hook"}, {Except: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"},
 		{Tool: "exec"}, {Tool: `mcp__"x"'; --`}, {Invocation: "i2"}, {Binding: "b2"},
-		{Decision: "allow"}, {Kind: "trap"}, {Session: "nobody"}, {Session: "s1", Phase: "audit", Kind: "policy"},
+		{Decision: "allow"}, {Kind: "trap"}, {Session: "missing"}, {Session: "s1", Phase: "audit", Kind: "policy"},
 	} {
 		for _, newest := range []bool{false, true} {
 			for _, limit := range []int{0, 1, 3} {

@@ -239,8 +239,8 @@ func leaseTrees(t *testing.T, s kernel.Store) {
 	wantUses(t, s, "v/1/a", 0, leases.Revoked)
 	wantUses(t, s, "v/1/b", 0, leases.Revoked)
 	wantUses(t, s, "v/10", 0, leases.Active)
-	commit(t, s, ops(leases.Op{Kind: leases.OpRevokePrefix, At: at(0), ID: "nobody"}))
-	wantConflict(t, s, ops(revoke("nobody")))
+	commit(t, s, ops(leases.Op{Kind: leases.OpRevokePrefix, At: at(0), ID: "missing"}))
+	wantConflict(t, s, ops(revoke("missing")))
 }
 
 func leaseMints(t *testing.T, s kernel.Store) {

@@ -14,7 +14,7 @@ func runMetadata(t *testing.T, s kernel.Store) {
 	key := phases.RunKey{Runtime: "r", Session: "s", Run: "1"}
 	r, err := s.RunState(t.Context(), key, T0)
 	if err != nil || r.Version != 0 || len(r.Metadata) != 0 {
-		t.Fatalf("a run that nobody wrote: %+v, %v", r, err)
+		t.Fatalf("a run that no batch wrote: %+v, %v", r, err)
 	}
 	first := phases.Metadata{"k": {Value: jsontext.Value(`{"a": 1}`), Hook: "h", Tier: phases.Trusted}}
 	w := kernel.RunWrite{Key: key, Metadata: first, Retries: map[string]int{"h": 2}}

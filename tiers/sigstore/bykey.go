@@ -115,7 +115,8 @@ func (v *verifier) detached(a *artifact, e tiers.Evidence) tiers.Fact {
 	}
 	f.Signature = SignatureID(sig)
 	if len(v.keys) == 0 {
-		return problem(f, tiers.SignerNotTrusted, "a detached signature names nobody, and the trust policy has no keys", nil)
+		return problem(f, tiers.SignerNotTrusted, "a detached signature names no signer, and the trust policy has no keys",
+			nil)
 	}
 	for _, k := range v.keys {
 		vs, err := verifiersFor(k)

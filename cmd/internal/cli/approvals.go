@@ -24,8 +24,8 @@ func (a *App) approvalsCmd() *cobra.Command {
 		Aliases: []string{"approval"},
 		Short:   "See and decide what waits for a person",
 		Long: `Hooks can ask for a person, agents can propose hooks, and sandboxed hooks can request
-leases: all of them wait here. Nothing goes on before somebody with a reviewer's key
-has approved exactly that; what nobody decides in time is denied.
+leases: all of them wait here. Nothing goes on before a person with a reviewer's key
+has approved exactly that; what is not decided in time is denied.
 
 Without arguments, on a terminal, it shows the queue to look through and decide.`,
 		Args: noArgs,

@@ -168,7 +168,7 @@ func (a *App) signDecision(it *approvals.Item, v approvals.Verdict, o decideOpti
 	}
 	holds := queue.WithDefaults(f.Approvals.Settings()).Timeout
 	if len(f.Reviewers) == 0 && f.Approvals.Unsigned {
-		name := "somebody"
+		name := "unknown user"
 		if u, err := user.Current(); err == nil {
 			name = u.Username
 		}

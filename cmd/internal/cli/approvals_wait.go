@@ -137,7 +137,7 @@ func (a *App) decided(ctx context.Context, id string, patience time.Duration) bo
 		fmt.Fprintf(a.Err, "belay: approval %s could not be waited for: %s\n", safe(id), safe(err.Error()))
 		return false
 	case it.State == approvals.Pending:
-		fmt.Fprintf(a.Err, "belay: nobody has decided about approval %s yet\n", safe(id))
+		fmt.Fprintf(a.Err, "belay: no reviewer has decided about approval %s yet\n", safe(id))
 		return false
 	case it.State == approvals.Approved || it.State == approvals.Denied:
 		return true

@@ -31,7 +31,7 @@ func (a *App) demoLeasesCmd() *cobra.Command {
 		Use:   "leases",
 		Short: "Watch power being lent, used up and taken back",
 		Long: `demo leases shows, step by step, how an agent gets to write one file: a signed hook
-lends it after a person said yes, for a minute and once. A hook that nobody signed lends
+lends it after a person said yes, for a minute and once. An unsigned hook lends
 nothing, a child agent is cut off, and a proposed hook is reviewed, used and disabled.
 
 Hooks, signatures, store and decisions are the real ones. Only the person is played: the
@@ -73,7 +73,7 @@ type leaseDemo struct {
 
 const (
 	demoReviewer = "demo"
-	demoPassword = "of the demo's own keys, which nobody uses after it"
+	demoPassword = "of the demo's own keys, which are of no use after it"
 	demoRules    = "# What `belay demo leases` plays against.\nversion: " + config.Version +
 		"\nhooks: []\nrequire_lease:\n  - {tools: [write], capability: \"tool:write\"}\n"
 )

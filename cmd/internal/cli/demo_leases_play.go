@@ -54,7 +54,7 @@ func (d *leaseDemo) play(ctx context.Context) error {
 }
 
 func (d *leaseDemo) unsigned(ctx context.Context) error {
-	d.step("A hook that nobody vouches for lends nothing")
+	d.step("A hook that no signature vouches for lends nothing")
 	_, _, err := install.Hook(ctx, trustDir(d.dir), install.Request{File: d.broker, Compiler: d.a.Compiler})
 	if !errors.Is(err, install.ErrRefused) {
 		return cmp.Or(err, errDemo)

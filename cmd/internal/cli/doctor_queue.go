@@ -18,7 +18,7 @@ const unsoundFor = 7 * 24 * time.Hour
 // queue, and those of the last days that the kernel put aside. Without any it
 // returns ok.
 func examineQueue(ctx context.Context, host *belay.Belay) (f finding, ok bool) {
-	const advice = "Somebody has written to belay.db. Such items are neither shown nor decided; `belay events query --type approval --decision unsound` says why."
+	const advice = "Another program has written to belay.db. Such items are neither shown nor decided; `belay events query --type approval --decision unsound` says why."
 	ids, err := statelog.Of(host.Log()).UnsoundApprovals(ctx)
 	if err != nil {
 		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false

@@ -164,7 +164,7 @@ func (a *App) confirm(what string) error { return a.confirmOr(what, "nothing was
 func (a *App) confirmOr(what, declined string) error {
 	in, ok := a.In.(*os.File)
 	if !ok || !isTerminal(in) {
-		return failure(what+" Nobody is there to ask", "With --yes nobody is asked.")
+		return failure(what+" There is no terminal to ask on", "With --yes the command asks no question.")
 	}
 	fmt.Fprintf(a.Err, "%s\nType yes to go on: ", what)
 	answer, err := bufio.NewReader(io.LimitReader(in, 256)).ReadString('\n')

@@ -28,7 +28,7 @@ func (a *App) eventsVerifyCmd() *cobra.Command {
 		Long: `verify computes the Merkle tree anew from the stored events and compares it with the
 stored tree and with every signed checkpoint, in the database and in the file that
 belay.yaml or --checkpoint names. It names the first event that is wrong, and says
-how many events no outside checkpoint covers yet: of those, whoever holds the
+how many events no outside checkpoint covers yet: of those, a program that has the
 database and the key could have changed any. Exit 5 when something is wrong.
 
 With --proof it checks a proof of ` + "`belay events prove`" + ` instead, without the database.`,

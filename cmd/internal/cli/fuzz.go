@@ -35,7 +35,7 @@ func (a *App) fuzzCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fuzz FILE.wasm|builtin:NAME|DIR",
 		Short: "Look for inputs and failures that get past a hook",
-		Long: `fuzz runs a hook on inputs that nobody would think of, ends its fuel and its time at
+		Long: `fuzz runs a hook on inputs that no author thinks of, ends its fuel and its time at
 every point, and makes its calls fail. It looks for:
 
   evasion, flip      what the hook blocks is let through when it is made longer, or

@@ -80,7 +80,7 @@ func inputProblem(file string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, hookcmd.ErrLate):
-		return failure(name+" was not complete in time", "Whoever writes it has to close it.")
+		return failure(name+" was not complete in time", "The program that writes it has to close it.")
 	case errors.Is(err, hookcmd.ErrInterrupted):
 		return failure("interrupted while reading "+name, "")
 	case errors.Is(err, hookcmd.ErrTooLarge):

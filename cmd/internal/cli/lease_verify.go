@@ -20,7 +20,7 @@ func (a *App) leaseVerifyCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Compare the leases that there are with the record",
-		Long: `Leases in the database are not signed: whoever can write there can lend himself
+		Long: `Leases in the database are not signed: a program that can write there can lend itself
 something, or set back a use. Actions are blocked then, and the event log shows why. verify looks for the event that
 lent each lease, with the same terms, counts the uses on record, and sees whether what
 was taken back is still active. That the log itself is whole says belay events verify.

@@ -28,7 +28,7 @@ func (o *sealFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.passphrase, "passphrase", false,
 		"seal the recording with a passphrase: $BELAY_RECORDING_PASSPHRASE, or asked for on the terminal")
 	f.BoolVar(&o.plaintext, "unsafe-plaintext", false,
-		"UNSAFE: write originals, secrets included, that whoever has the file can read")
+		"UNSAFE: write originals, secrets included, that every reader of the file sees")
 }
 
 func (o *sealFlags) set() bool { return len(o.recipients) > 0 || o.passphrase || o.plaintext }

@@ -36,7 +36,7 @@ func (a *App) recordRetained(ctx context.Context, o recordOptions) error {
 	}
 	digests, err := retention.OpenDigests(state)
 	if err != nil {
-		return failureBy(err, "Without it nobody can tell whether an original belongs to an event.")
+		return failureBy(err, "Without it belay cannot tell whether an original belongs to an event.")
 	}
 	src, err := a.openRecords(ctx)
 	if err != nil {

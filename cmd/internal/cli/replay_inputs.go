@@ -39,7 +39,7 @@ func recordingFiles(args []string) ([]string, error) {
 		return slices.Compact(out), nil
 	case len(begun) > 0:
 		return nil, usageError(fmt.Sprintf("there is no recording, only what was left of one: %s", safe(begun[0])),
-			"Whoever wrote it was killed before it was whole. It holds originals: remove it, and record again.")
+			"The program that wrote it was killed before it was complete. It holds originals: remove it, and record again.")
 	}
 	return nil, usageError("there is no recording", "`belay record` makes one. Recordings end in .rec or .rec.age.")
 }

@@ -45,7 +45,7 @@ func (a *App) reviewerInitCmd() *cobra.Command {
 		Long: `init makes an Ed25519 key, encrypted with a passphrase that it asks for twice on the
 terminal, and registers the public half in belay.yaml. Decisions count only with its
 signature from then on. A second reviewer is not registered by this command: it
-prints the entry, and somebody who may change belay.yaml puts it there.`,
+prints the entry, and a person who may change belay.yaml puts it there.`,
 		Example: `  belay reviewer init
   belay reviewer init anna --out /media/stick/anna.key`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -179,7 +179,8 @@ func (a *App) passphrase(prompt string, fresh bool) ([]byte, error) {
 // whose file is here.
 func (a *App) reviewerKey(dir string, f *config.File, as, file string) (string, ed25519.PrivateKey, error) {
 	if len(f.Reviewers) == 0 {
-		return "", nil, failure("nobody can decide: no reviewer has a key", "A person makes one with `belay reviewer init`.")
+		return "", nil,
+			failure("no reviewer can decide yet: none has a key", "A person makes one with `belay reviewer init`.")
 	}
 	name := as
 	for _, r := range f.Reviewers {

@@ -64,7 +64,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	fmt.Fprintf(a.Out, "%s\n\n", health)
 	config, trust, _ := strings.Cut(st.Revision, "+")
 	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(st.Dir), safe(config),
-		safe(cmp.Or(trust, "nobody")), count(st.LastSeq), engineLine(st))
+		safe(cmp.Or(trust, "no signer")), count(st.LastSeq), engineLine(st))
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(st.Daemon))
 	for _, k := range st.Sinks {
 		a.printSink(k)

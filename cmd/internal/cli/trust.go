@@ -35,7 +35,7 @@ use within a second, and verifies every hook again.`,
 func (a *App) trustInitCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init",
-		Short: "Write a first trust.yaml, which trusts nobody",
+		Short: "Write a first trust.yaml, which trusts no signer",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := a.stateDir()
@@ -51,7 +51,8 @@ func (a *App) trustInitCmd() *cobra.Command {
 			} else if err != nil {
 				return failureBy(err, "")
 			}
-			fmt.Fprintf(a.Out, "%s trusts nobody yet. Next:\n  belay trust generate-key NAME\n  belay trust add-key NAME.pub\n",
+			fmt.Fprintf(a.Out,
+				"%s trusts no signer yet. Next:\n  belay trust generate-key NAME\n  belay trust add-key NAME.pub\n",
 				safe(path))
 			return nil
 		},

@@ -48,7 +48,7 @@ func (a *App) trustList(asJSON bool) error {
 		return a.printJSON(map[string]any{"digest": p.Digest(), "policy": p})
 	}
 	if len(p.Rules) == 0 {
-		fmt.Fprintln(a.Out, "No rule: nobody is trusted but the hooks that come with belay.")
+		fmt.Fprintln(a.Out, "No rule: only the hooks that come with belay are trusted.")
 	}
 	c := a.palette()
 	for i := range p.Rules {

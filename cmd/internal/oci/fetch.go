@@ -192,7 +192,7 @@ func networkText(err error) string {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &ne) && ne.Timeout():
 		return "it took too long"
 	case errors.As(err, &unknown):
-		return "its certificate is signed by nobody that this machine knows"
+		return "its certificate is signed by no authority that this machine knows"
 	}
 	return phases.SafeLine(err.Error(), 200)
 }

@@ -40,7 +40,7 @@ func (s *Server) checkPeer(r *http.Request) string {
 func (s *Server) notePlain(r *http.Request) {
 	if peerOf(r.Context()).plain() && s.plain.Add(1) == 1 {
 		s.log.LogAttrs(r.Context(), slog.LevelWarn,
-			"a caller has sent its token without TLS: whoever takes this port while no daemon runs gets it; docs/SERVE.md says what to use instead",
+			"a caller has sent its token without TLS: a program that takes this port while no daemon runs gets it; docs/SERVE.md says what to use instead",
 			slog.String("path", r.URL.Path))
 	}
 }

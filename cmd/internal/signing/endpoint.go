@@ -57,7 +57,7 @@ func newEndpoint(ctx context.Context, what, address string, isJSON bool) (*endpo
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return refuse("its address has a query or a fragment in it")
 	case u.Scheme == "http" && !local:
-		return refuse("plain http is for this machine only: whoever listens could sign with the token; use https")
+		return refuse("plain http is for this machine only: a listener could sign with the token; use https")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return refuse("its address is not one of https")
 	}

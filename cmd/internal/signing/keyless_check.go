@@ -46,7 +46,7 @@ func (s *keylessRun) checkCertificate() error {
 	// an authority may name the provider behind the token's issuer: those are shown to
 	// the person who signs, not compared.
 	if s.token.email && sum.SubjectAlternativeName != s.token.subject {
-		return refuse("answered with a certificate for somebody else")
+		return refuse("answered with a certificate for another identity")
 	}
 	s.out.Identity = tiers.Identity{Issuer: phases.SafeLine(sum.Issuer, 512),
 		Subject: phases.SafeLine(sum.SubjectAlternativeName, 512)}

@@ -304,7 +304,7 @@ func TestSignKeylessLies(t *testing.T) {
 	}{
 		{"another's certificate", certificateFor(sigstoretest.Subject, &foreign.PublicKey), nil,
 			"certificate for another key"},
-		{"a certificate for somebody else", sigstoretest.WrapFulcio(renamed), nil, "certificate for somebody else"},
+		{"a certificate for another identity", sigstoretest.WrapFulcio(renamed), nil, "certificate for another identity"},
 		{"a certificate with the token in it", sigstoretest.WrapFulcio(shown), map[string]any{"email": nil, "sub": "ci"},
 			"shows the token"},
 		{"the log's entry about another signature", proposed(other(true)), nil, "entry about another signature"},
