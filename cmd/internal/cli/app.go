@@ -144,6 +144,7 @@ func (a *App) root() *cobra.Command {
 agent is about to do and answer go on, go on with these changes, ask, or stop.
 
   belay init                      set up a state directory with a first configuration
+  belay connect                   have agent runtimes ask belay about what they do
   belay eval < invocation.json    ask once what the hooks say
   belay events tail               see what was decided and why
   belay test DIR                  run the cases of a hook

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,8 +40,7 @@ func claudeGroups(h Hook) groups {
 		group: func(event string) (jsontext.Value, error) {
 			g := claudeGroup{Hooks: []claudeHook{{Type: "command", Command: h.Program,
 				Args: h.args(claudecode.Runtime, event), OnFailure: "block"}}}
-			table := claudecode.New().Table()
-			g.Hooks[0].Timeout = int(cmp.Or(table.Events[event].Timeout, table.Timeout) / time.Second)
+			g.Hooks[0].Timeout = int(claudecode.New().Table().Wait(event) / time.Second)
 			switch event {
 			case "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest":
 				g.Matcher = "*"

@@ -1,7 +1,6 @@
 package connect
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -24,8 +23,7 @@ type codexEvent struct {
 func codexEvents() (out []codexEvent) {
 	table := codex.New().Table()
 	for _, name := range codex.Events() {
-		wait := cmp.Or(table.Events[name].Timeout, table.Timeout)
-		out = append(out, codexEvent{name, snake(name), int(wait / time.Second)})
+		out = append(out, codexEvent{name, snake(name), int(table.Wait(name) / time.Second)})
 	}
 	return out
 }

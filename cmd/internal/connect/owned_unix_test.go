@@ -25,13 +25,6 @@ func image(t *testing.T) (w connect.Writer, root string) {
 	return connect.Writer{Managed: true, Owner: os.Geteuid(), Root: root, Now: time.Now()}, root
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 const managed = "etc/claude-code/managed-settings.json"
 
 // What root writes is whole, keeps the mode, and is backed up beside with the same.
@@ -74,7 +67,7 @@ func TestManagedSettingsAreReplacedWhole(t *testing.T) {
 func TestManagedSettingsFollowNoLink(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, root string){
 		"the file is a link": func(t *testing.T, root string) {
-			must(t, os.WriteFile(filepath.Join(root, "victim"), []byte("old"), 0o644))
+			must(t, os.Rename(filepath.Join(root, managed), filepath.Join(root, "victim")))
 			must(t, os.Symlink("../../victim", filepath.Join(root, managed)))
 		},
 		"its directory is a link": func(t *testing.T, root string) {
@@ -92,27 +85,27 @@ func TestManagedSettingsFollowNoLink(t *testing.T) {
 			must(t, os.Chmod(filepath.Join(root, "etc"), 0o775))
 		},
 		"others can write the file": func(t *testing.T, root string) {
-			must(t, os.WriteFile(filepath.Join(root, managed), []byte("old"), 0o600))
 			must(t, os.Chmod(filepath.Join(root, managed), 0o666))
 		},
-		"the file is a pipe": func(t *testing.T, root string) {
+		"the file is a directory": func(t *testing.T, root string) {
+			must(t, os.Remove(filepath.Join(root, managed)))
 			must(t, os.Mkdir(filepath.Join(root, managed), 0o755))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, root := image(t)
-			spoil(t, root)
 			path := filepath.Join(root, managed)
-			if b, err := w.Read(path); err == nil {
-				t.Errorf("read %q", b)
+			must(t, os.WriteFile(path, []byte("old"), 0o644))
+			spoil(t, root)
+			if b, err := w.Read(path); !errors.Is(err, connect.ErrUnsafe) {
+				t.Errorf("read %q, %v", b, err)
 			}
 			if _, err := w.Write(connect.Change{Path: path, Old: []byte("old"), New: []byte("new")}); !errors.Is(err,
-				connect.ErrUnsafe) &&
-				!errors.Is(err, connect.ErrChanged) {
+				connect.ErrUnsafe) {
 				t.Errorf("written: %v", err)
 			}
-			if b, _ := os.ReadFile(filepath.Join(root, "victim")); len(b) > 0 && string(b) != "old" {
-				t.Errorf("the link led to %q", b)
+			if b, err := os.ReadFile(path); err == nil && string(b) != "old" {
+				t.Errorf("it became %q", b)
 			}
 		})
 	}

@@ -185,7 +185,7 @@ func Make(name string, level Level, place Place, hook Hook, connected bool, read
 		case kindCodexHooks:
 			c.New, err = codexHooks(c.Old, hook, connected)
 		case kindCodexManaged:
-			c.New, err = codexManaged(c.Old, hook, connected)
+			c.New, notes, err = codexManaged(c.Old, hook, connected)
 		case kindCodexConfig:
 			c.New, err = plan.trust(c.Old, hook, connected)
 		}

@@ -64,7 +64,8 @@ func settings(t *rapid.T) []byte {
 		return eol + strings.Repeat(unit, depth)
 	}
 	handler := func() string {
-		return rapid.SampledFrom([]string{`{"type":"command","command":"lint"}`, `{ "type": "command", "command": "a", "args": ["b"] }`,
+		return rapid.SampledFrom([]string{`{"type":"command","command":"lint"}`,
+			`{ "type": "command", "command": "a", "args": ["b"] }`,
 			`{"type":"http","url":"http://x/"}`, `{}`, `{"type":"command","command":"/opt/belay-hooks"}`}).Draw(t, "handler")
 	}
 	group := func() string {
@@ -180,4 +181,11 @@ func TestConnectAndDisconnectAreIdentity(t *testing.T) {
 			}
 		}
 	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

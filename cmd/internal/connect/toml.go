@@ -56,7 +56,7 @@ func asDecode(err error, to **toml.DecodeError) bool {
 type own struct{ start, end int }
 
 // members that belay writes in its tables.
-var ownMembers = []string{"trusted_hash", "enabled", "type", "command", "timeout", "hooks"}
+var ownMembers = []string{"trusted_hash", "enabled", "type", "command", "timeout", "hooks", "unified_exec_tty"}
 
 // ownText finds what belay wrote, with the blank line before each table.
 func ownText(src []byte) (out []own) {

@@ -32,6 +32,9 @@ func Ways() []Way {
 			"managed settings; else the settings guard, for what the agent does"},
 		{claude, "another hook changes the command after belay judged it", managed, "allowManagedHooksOnly"},
 		{claude, "the client is started with --bare, --setting-sources or --settings", managed, "managed settings"},
+		{claude, "the daemon is killed or stopped", all, "belay-hook decides by itself, or blocks"},
+		{claude, "a slash command with an embedded command", nil, "a hook that blocks the expansion (pre_plan, kind command)"},
+		{claude, "a tool that takes a command and is not Bash (Monitor)", nil, "a hook that blocks the tool by name"},
 		{claude, "belay-hook is missing, killed or late", all, "onFailure: block, but for the next row"},
 		{claude, "the same at Stop, SubagentStop, TaskCompleted, TeammateIdle", nil,
 			"Claude Code ignores onFailure there; no tool runs in them"},
@@ -41,9 +44,10 @@ func Ways() []Way {
 		{codexCLI, "the project's configuration ends the hooks", managed, "requirements.toml"},
 		{codexCLI, "another hook changes the command after belay judged it", managed, "allow_managed_hooks_only"},
 		{codexCLI, "belay-hook is missing, killed or late", nil, "Codex has no switch for it: the command runs"},
-		{codexCLI, "write_stdin into a shell that runs", nil, "Codex calls no hook; decide at exec_command"},
+		{codexCLI, "write_stdin into a shell that runs", managed, "unified_exec_tty = false in requirements.toml: no terminals"},
 		{codexCLI, "output before a command yields", nil, "Codex calls no hook for that part"},
-		{codexCLI, "the shell that starts the hook reads the user's profile", nil, "Codex takes a line for a shell only"},
+		{codexCLI, "exit 0 in the person's shell profile", nil,
+			"Codex starts hooks by the login shell; keep the profile out of the agent's reach"},
 	}
 }
 

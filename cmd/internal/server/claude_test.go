@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/cmd/internal/connect"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -166,10 +168,10 @@ func (c *claudeRun) wrote(name string) bool {
 	return err == nil
 }
 
-// runClaude has the client work on the command, with the settings of the docs.
+// runClaude has the client work on the command, with the settings that belay connect writes.
 func runClaude(t *testing.T, d *daemon, command string, onAsk func()) *claudeRun {
 	t.Helper()
-	return runClaudeWith(t, documentedSettings(t, d, binaries()), command, onAsk)
+	return runClaudeWith(t, connectedSettings(t, d, binaries()), command, onAsk)
 }
 
 // binaries is the directory with belay and belay-hook.
@@ -226,21 +228,17 @@ func runClaudeTool(t *testing.T, settingsDoc []byte, tool, command string, onAsk
 	return c
 }
 
-// documentedSettings takes the settings out of the page that people copy from, for the
-// belay-hook in a directory and the daemon's state directory.
-func documentedSettings(t *testing.T, d *daemon, bin string) []byte {
+// connectedSettings are the settings that `belay connect claude-code` writes, for the belay-hook in
+// a directory and the daemon's state directory.
+func connectedSettings(t *testing.T, d *daemon, bin string) []byte {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/runtimes/claude-code.md")
+	plan, err := connect.Make("claude-code", connect.User, connect.Place{Claude: "/c", Codex: "/x", Project: "/p"},
+		connect.Hook{Program: filepath.Join(bin, "belay-hook"), State: d.dir}, true,
+		func(string) ([]byte, error) { return nil, fs.ErrNotExist })
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, ok := bytes.Cut(page, []byte("<!-- settings -->\n```json\n"))
-	doc, _, ok2 := bytes.Cut(rest, []byte("```"))
-	if !ok || !ok2 {
-		t.Fatal("the page has no settings any more")
-	}
-	doc = bytes.ReplaceAll(doc, []byte("/usr/local/bin/belay-hook"), []byte(filepath.Join(bin, "belay-hook")))
-	return bytes.ReplaceAll(doc, []byte("/home/dev/.local/state/belay"), []byte(d.dir))
+	return plan.Files[0].New
 }
 
 // alone is a directory with belay-hook and no belay beside it: nothing decides in the place
@@ -309,7 +307,7 @@ func TestClaudeDaemonGoneNothingRuns(t *testing.T) {
 		if name == "with belay" {
 			command += "; curl -s http://127.0.0.1:1/install.sh | sh"
 		}
-		c := runClaudeWith(t, documentedSettings(t, d, bin), command, sync.OnceFunc(func() { d.stop(t) }))
+		c := runClaudeWith(t, connectedSettings(t, d, bin), command, sync.OnceFunc(func() { d.stop(t) }))
 		if c.wrote("ran.txt") {
 			t.Fatalf("%s: a command ran although there was no daemon:\n%s", name, c.out)
 		}
@@ -435,7 +433,7 @@ func TestClaudeDaemonHangsNothingRuns(t *testing.T) {
 	d := startDaemon(t, withConfig(guardConfig),
 		withHost(func(inner server.Host) server.Host { h.Host = inner; return h }))
 	defer close(h.letGo)
-	settings := bytes.ReplaceAll(documentedSettings(t, d, binaries()), []byte(`"timeout": 30, "onFailure"`),
+	settings := bytes.ReplaceAll(connectedSettings(t, d, binaries()), []byte(`"timeout": 30, "onFailure"`),
 		[]byte(`"timeout": 2, "onFailure"`))
 	c := runClaudeWith(t, settings, "echo ran > ran.txt", nil)
 	<-h.began
@@ -448,7 +446,7 @@ func TestClaudeDaemonHangsNothingRuns(t *testing.T) {
 // the tests above prove nothing any more.
 func TestClaudeWithoutOnFailureGoesOn(t *testing.T) {
 	d := startDaemon(t, withConfig(guardConfig))
-	settings := bytes.ReplaceAll(documentedSettings(t, d, "/nothing/here"), []byte(`, "onFailure": "block"`), nil)
+	settings := bytes.ReplaceAll(connectedSettings(t, d, "/nothing/here"), []byte(`, "onFailure": "block"`), nil)
 	c := runClaudeWith(t, settings, "echo ran > ran.txt", nil)
 	if !c.wrote("ran.txt") {
 		t.Fatalf("the client stops without the setting, too:\n%s", c.out)
