@@ -69,6 +69,7 @@ func (c *configuration) kernelConfig() *kernel.Config {
 		cfg = &kernel.Config{Revision: cfg.Revision, Approvals: cfg.Approvals, Reviewers: cfg.Reviewers, Judges: c.mayJudge}
 	}
 	cfg.Announce = c.announcer()
+	cfg.NoTools = c.o.Tools == nil && len(c.now.file.MCP.Servers) == 0
 	if !c.o.NoHooks {
 		for _, a := range c.adhoc {
 			cfg.Bindings = append(cfg.Bindings, a.Spec)

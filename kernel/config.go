@@ -61,6 +61,10 @@ type Config struct {
 	// of post_tool left them. Otherwise secrets are redacted in them, as in the record.
 	RawToolResults bool
 
+	// NoTools says that Options.Tools runs none under this configuration: request_tool_call
+	// answers "unavailable".
+	NoTools bool
+
 	// Judges says whether an enforcing hook may be asked in the phase, for a configuration
 	// that holds no bindings because it was opened to look at records. Nil: Bindings are all.
 	Judges func(phases.Phase) bool

@@ -28,7 +28,8 @@ type snapshot struct {
 	ceiling  phases.Scopes
 	budget   time.Duration
 	raw      bool                    // results of tools are not redacted for hooks
-	judges   func(phases.Phase) bool // of Config
+	noTools  bool                    // of Config
+	judges   func(phases.Phase) bool // likewise
 	rest     rest
 
 	requireLease []RequireLease
@@ -85,7 +86,7 @@ type require struct {
 // itself is an error.
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
 	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget, raw: cfg.RawToolResults,
-		judges: cfg.Judges, users: 1, required: cfg.Require}
+		noTools: cfg.NoTools, judges: cfg.Judges, users: 1, required: cfg.Require}
 	s.approvals = queue.WithDefaults(cfg.Approvals)
 	s.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
 	if s.budget <= 0 {

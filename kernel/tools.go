@@ -40,17 +40,6 @@ type ToolReach interface {
 	Reach(tool string) phases.Scopes
 }
 
-// ToolAvailability is an optional interface of a ToolExecutor whose tools come and go:
-// while it is false, request_tool_call answers "unavailable".
-type ToolAvailability interface {
-	Available() bool
-}
-
-func toolsAvailable(x ToolExecutor) bool {
-	a, ok := x.(ToolAvailability)
-	return x != nil && (!ok || a.Available())
-}
-
 // ToolInfo describes a tool.
 type ToolInfo struct {
 	Name        string         `json:"name"` // normalised, such as mcp:SERVER:TOOL

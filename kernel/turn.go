@@ -102,7 +102,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 	if c.invocation.kernel.options.Untimed > 0 {
 		turn.Timeout, turn.Ceiling = -1, 0
 	}
-	if toolsAvailable(c.invocation.kernel.options.Tools) {
+	if c.invocation.kernel.options.Tools != nil && !c.invocation.snap.noTools {
 		turn.Session.Tools = calls
 	}
 	var ledger *turnLedger

@@ -64,13 +64,6 @@ func (t *Toolbox) now() *Set {
 	return t.set
 }
 
-// Available implements kernel.ToolAvailability.
-func (t *Toolbox) Available() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.declared) > 0
-}
-
 // Close ends the servers, with the calls that have begun.
 func (t *Toolbox) Close() error { return t.now().Close() }
 
@@ -86,7 +79,6 @@ func (t *Toolbox) Call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResul
 func (t *Toolbox) Reach(tool string) phases.Scopes { return t.now().Reach(tool) }
 
 var (
-	_ kernel.ToolExecutor     = (*Toolbox)(nil)
-	_ kernel.ToolReach        = (*Toolbox)(nil)
-	_ kernel.ToolAvailability = (*Toolbox)(nil)
+	_ kernel.ToolExecutor = (*Toolbox)(nil)
+	_ kernel.ToolReach    = (*Toolbox)(nil)
 )
