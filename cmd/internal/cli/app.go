@@ -163,7 +163,8 @@ agent is about to do and answer go on, go on with these changes, ask, or stop.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(err.Error(), "`"+cmd.CommandPath()+" --help` lists the flags.")
 	})
-	root.AddCommand(a.initCmd(), a.connectCmd(), a.disconnectCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
+	root.AddCommand(a.connectCmd(), a.disconnectCmd())
+	root.AddCommand(a.initCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
 		a.statusCmd(), a.doctorCmd(), a.configCmd(), a.latchCmd(), a.leaseCmd(), a.approvalsCmd(), a.reviewerCmd(),
 		a.testCmd(), a.redactCmd(), a.recordCmd(), a.recoverCmd(), a.replayCmd(), a.fuzzCmd(), a.conformCmd(), a.demoCmd())
 	root.AddCommand(a.previewCmds()...)

@@ -127,5 +127,5 @@ func trustHash(label, command string, timeout int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"event_name":%s,"hooks":[{"async":false,"command":%s,"timeout":%d,"type":"command"}]}`,
 		quote(label), quote(command), timeout)
-	return string(phases.ByteDigest([]byte(b.String())))
+	return phases.ByteDigest([]byte(b.String()))
 }

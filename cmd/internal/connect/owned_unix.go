@@ -154,7 +154,7 @@ func (w Writer) writeOwned(c Change) (backup string, err error) {
 	}
 	mode := uint32(0o644)
 	if st != nil {
-		mode = uint32(st.Mode) & 0o755
+		mode = uint32(st.Mode) & 0o755 //nolint:unconvert // of another size on other systems
 		for i := range 10 {
 			backup = w.backupName(c.Path, i)
 			if err = w.createAt(d, filepath.Base(backup), c.Old, mode); !errors.Is(err, fs.ErrExist) {

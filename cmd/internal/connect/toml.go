@@ -146,7 +146,7 @@ func withTables(src []byte, tables []string) []byte {
 	}
 	var b bytes.Buffer
 	b.Write(src)
-	broken := src == nil || len(src) == 0 || bytes.HasSuffix(src, []byte("\n"))
+	broken := len(src) == 0 || bytes.HasSuffix(src, []byte("\n"))
 	if !broken {
 		b.WriteString("\n")
 	}

@@ -34,7 +34,7 @@ func Ways() []Way {
 		{claude, "the client is started with --bare, --setting-sources or --settings", managed, "managed settings"},
 		{claude, "the daemon is killed or stopped", all, "belay-hook decides by itself, or blocks"},
 		{claude, "a slash command with an embedded command", nil, "a hook that blocks the expansion (pre_plan, kind command)"},
-		{claude, "a tool that takes a command and is not Bash (Monitor)", nil, "a hook that blocks the tool by name"},
+		{claude, "a tool that takes a command and is not Bash (Monitor)", all, "a call is judged by what it carries"},
 		{claude, "belay-hook is missing, killed or late", all, "onFailure: block, but for the next row"},
 		{claude, "the same at Stop, SubagentStop, TaskCompleted, TeammateIdle", nil,
 			"Claude Code ignores onFailure there; no tool runs in them"},
