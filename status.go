@@ -97,6 +97,9 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	if s.Unheld, err = b.kernel.Unheld(ctx); err != nil {
 		return s, err
 	}
+	if s.Changed, s.Unasked, err = b.kernel.Mismatches(ctx); err != nil {
+		return s, err
+	}
 	s.Unsigned, err = b.conf.revisions.Unsigned(ctx)
 	return s, err
 }

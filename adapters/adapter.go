@@ -34,6 +34,10 @@ type Options struct {
 	// Headless says that no person can answer a question of the runtime: an ask waits in belay's
 	// queue, or is a block.
 	Headless bool
+	// Files returns the contents of all regular files that match the patterns, which are absolute and in
+	// the form of path.Match, for events that name a file which the runtime then runs. An error says
+	// that one of them could not be read. Nil: no files are looked at.
+	Files func(patterns []string) ([][]byte, error)
 	// Cut says that reading the payload failed before its end: the session that it names is not latched.
 	Cut bool
 }
@@ -68,6 +72,20 @@ type Step struct {
 	// is false the kernel must check the final action against the effective
 	// scopes itself, and block actions that it cannot check.
 	CarriesScopes bool
+	// Call is what the runtime tells twice of one tool call, before and after it; nil: it does not.
+	Call *Call
+}
+
+// Call lets the kernel compare a call that has run with the one that belay released.
+type Call struct {
+	ID string // the runtime's own id of the call
+	// Args are a spawn's arguments as the steps before it left them, and Prompt is the pointer into
+	// them at which the child's prompt stands.
+	Args   jsontext.Value
+	Prompt string
+	// May names the members of the arguments that the runtime itself may change between the events,
+	// such as answers that it asks the person for.
+	May []string
 }
 
 // Event is one decoded event.

@@ -77,6 +77,10 @@ type Config struct {
 	UnknownTools phases.Decision
 	KnownTools   phases.Scope // patterns of normalised names; nil means none
 
+	// LatchChangedCalls latches the session of a call that ran otherwise than it was released. Without
+	// it the call's result is withheld, and its event is all.
+	LatchChangedCalls bool
+
 	RequireLease []RequireLease // what takes a lease
 	LeaseRules   []LeaseRule    // answers to requests for leases, the first that fits
 	MaxLeaseTTL  time.Duration  // the longest lease that a hook may make; 0 means leases.DefaultMaxTTL

@@ -86,6 +86,7 @@ func (e *ending) conclude(ctx context.Context) error {
 	if err != nil {
 		e.failure = err
 	}
+	e.withhold()
 	e.question, e.leases = question, changes
 	if fault := gaveUp(ctx); fault != nil && verdict.Decision != phases.Block {
 		e.fail(fault)
@@ -116,6 +117,9 @@ func (e *ending) makeRecord(ctx context.Context) {
 	case e.chain.late != nil:
 		e.failure = e.chain.late
 	}
+	if i.mismatch.what != "" {
+		e.events = append(e.events, e.mismatchEvent())
+	}
 }
 
 // stage collects everything that counts only together with the verdict. With an error, a
@@ -124,6 +128,9 @@ func (e *ending) stage(ctx context.Context) (Batch, error) {
 	i := e.invocation
 	batch := Batch{Now: e.at, Events: e.events, StateReads: e.chain.stateReads, StateWrites: e.chain.stateWrites}
 	e.stageRun(&batch)
+	if err := e.stageCall(&batch); err != nil {
+		return batch, phases.NewFault(phases.KindProtocol, "the arguments of the call could not be carried to its result", err)
+	}
 	if err := e.question.stage(&batch, i, e.chain, &e.verdict, &e.record); err != nil {
 		return batch, err
 	}
@@ -161,6 +168,8 @@ func (e *ending) stageLatch(ctx context.Context, batch *Batch) {
 	case i.options.Unblockable && e.verdict.Decision == phases.Block:
 		why, ends := i.latchFor(ctx, e.chain, e.failure)
 		i.kernel.latch(batch, &e.record.Verdict, why, ends)
+	case i.latchesCall():
+		i.kernel.latch(batch, &e.record.Verdict, phases.LatchDecision, phases.EndsByPerson)
 	}
 }
 

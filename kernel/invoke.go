@@ -45,6 +45,8 @@ type invocation struct {
 	secrets      Redactor     // for everything that is stored of it; nil until it is first needed
 	input        *audit.Input // of the attempt
 	claim        *claim       // to go first, from the second attempt on
+	told         toldCall     // of the attempt: what was said about the call before
+	mismatch     mismatch     // of the attempt: what is wrong with the call that has run
 }
 
 // Invoke decides one invocation; see InvokeWith.
@@ -208,6 +210,9 @@ func (i *invocation) read(ctx context.Context) (RunState, *Latch, error) {
 	}
 	if err == nil {
 		err = run.Metadata.Validate()
+	}
+	if err == nil {
+		err = i.readCall(ctx)
 	}
 	return run, latch, err
 }

@@ -189,6 +189,10 @@ type InvokeOptions struct {
 	// It is recorded, so that the invocation can be run again.
 	Seed *[32]byte
 
+	// Call is what the caller's runtime tells twice of one tool call, in its pre_tool and spawn and in
+	// its post_tool. Nil: nothing is compared.
+	Call *Call
+
 	after *afterwards // nil, unless the event was refused before and its latch waits for the verdict
 }
 

@@ -30,6 +30,7 @@ type snapshot struct {
 	raw      bool                    // results of tools are not redacted for hooks
 	noTools  bool                    // of Config
 	judges   func(phases.Phase) bool // likewise
+	changed  bool                    // of Config: LatchChangedCalls
 	rest     rest
 
 	requireLease []RequireLease
@@ -86,7 +87,7 @@ type require struct {
 // itself is an error.
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
 	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget, raw: cfg.RawToolResults,
-		noTools: cfg.NoTools, judges: cfg.Judges, users: 1, required: cfg.Require}
+		noTools: cfg.NoTools, changed: cfg.LatchChangedCalls, judges: cfg.Judges, users: 1, required: cfg.Require}
 	s.approvals = queue.WithDefaults(cfg.Approvals)
 	s.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
 	if s.budget <= 0 {

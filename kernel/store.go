@@ -137,6 +137,7 @@ type Batch struct {
 	Calm        time.Time      // dates the use of runs, and ages are counted by it; see Age
 	Events      []phases.Event // Seq is ignored on the way in
 	Run         *RunWrite      // nil: metadata unchanged
+	Calls       []RunWrite     // likewise, each of another run: what is carried from a call to its result
 	TouchRun    *phases.RunKey // marks the run as used without changing it
 	StateReads  []StateRead
 	StateWrites []StateWrite
@@ -173,12 +174,20 @@ func (b *Batch) Age() time.Time {
 // batch can change restrict something, and the digest of them is in its last event
 // (phases.Event.Restrictions): what no event covers could not be told from an edit by others.
 func (b *Batch) Valid() error {
-	changes := b.Run != nil || b.TouchRun != nil || len(b.StateWrites) > 0 || b.Latch != nil || b.ClearLatch != nil ||
+	changes := b.Run != nil || len(b.Calls) > 0 || b.TouchRun != nil || len(b.StateWrites) > 0 || b.Latch != nil || b.ClearLatch != nil ||
 		b.Compact != 0 || len(b.Approvals) > 0 || len(b.Leases) > 0 || b.Prune
 	if changes && len(b.Events) == 0 {
 		return fmt.Errorf("%w: a change of rows that restrict needs an event", ErrUnavailable)
 	}
 	return nil
+}
+
+// Runs returns the writes of Run and Calls.
+func (b *Batch) Runs() []RunWrite {
+	if b.Run == nil {
+		return b.Calls
+	}
+	return append([]RunWrite{*b.Run}, b.Calls...)
 }
 
 // Receipt acknowledges a durable batch. First and Last are 0 when it had no events.

@@ -30,12 +30,16 @@ const (
 	// EventRecovery: a person has decided that the database goes on as it is although it
 	// went back behind its high-water mark; Output says from where to where.
 	EventRecovery EventType = "recovery"
+
+	// EventMismatch: a tool call ran otherwise than belay released it, or belay was never asked about
+	// it; Decision says which, Changed what differs.
+	EventMismatch EventType = "mismatch"
 )
 
 // EventTypes returns all types of events, in the order in which people are shown them.
 func EventTypes() []EventType {
 	return []EventType{EventVerdict, EventHook, EventFailure, EventLatch, EventGap, EventNotice, EventApproval,
-		EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery}
+		EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery, EventMismatch}
 }
 
 // Event is one record of the log. Everything in it is already redacted;

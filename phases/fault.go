@@ -19,13 +19,14 @@ const (
 	KindAudit    Kind = "audit"    // the audit phase or redaction failed
 	KindStore    Kind = "store"    // the record could not be written
 	KindRollback Kind = "rollback" // the database went back behind its high-water mark
+	KindMismatch Kind = "mismatch" // a call ran otherwise than it was released
 	KindHang     Kind = "hang"     // the hook ran on long after its deadline, and was left behind
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{KindPolicy, KindTrap, KindFuel, KindDeadline, KindMemory, KindOutput, KindHostcall, KindProtocol,
-		KindLoad, KindAudit, KindStore, KindRollback, KindHang}
+		KindLoad, KindAudit, KindStore, KindRollback, KindHang, KindMismatch}
 }
 
 // Fault is a failure of one hook or of the kernel. Text is safe to show to an

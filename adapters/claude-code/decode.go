@@ -55,7 +55,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	}
 	ev.Session = base.Session
 	native := asksPerson(p)
-	actions := p.actions(info, base.Agent)
+	actions := p.actions(info, base.Agent, opts)
 	if p.err != nil {
 		return adapters.Event{}, p.err
 	}
@@ -70,6 +70,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 			Invocation: inv,
 			Blockable:  blockable(p, info),
 			NativeAsk:  native,
+			Call:       callOf(p, a),
 		})
 	}
 	return ev, nil
@@ -147,13 +148,14 @@ func (p *payload) metadata() map[string]jsontext.Value {
 
 // action is the payload of one step.
 type action struct {
-	phase phases.Phase
-	raw   jsontext.Value
+	phase    phases.Phase
+	raw      jsontext.Value
+	embedded bool // a command that stands in a file, and is no call of the model
 }
 
 // actions builds the event's actions in the order in which they are asked.
-func (p *payload) actions(info eventInfo, agent string) []action {
-	one := func(raw jsontext.Value) []action { return []action{{info.phase, raw}} }
+func (p *payload) actions(info eventInfo, agent string, opts adapters.Options) []action {
+	one := func(raw jsontext.Value) []action { return []action{{phase: info.phase, raw: raw}} }
 	switch p.event {
 	case "SessionStart":
 		p.name("source")
@@ -162,8 +164,9 @@ func (p *payload) actions(info eventInfo, agent string) []action {
 	case "UserPromptSubmit":
 		return one(new(object).str("kind", "message").str("text", p.str("prompt")).value())
 	case "UserPromptExpansion":
-		return one(new(object).str("kind", "command").str("text", p.str("prompt")).
+		out := one(new(object).str("kind", "command").str("text", p.str("prompt")).
 			str("command", p.name("command_name")).opt("args", p.optStr("command_args")).value())
+		return append(out, p.expansion(opts)...)
 	case "Elicitation":
 		return one(p.elicitation())
 	case "ElicitationResult":
@@ -184,7 +187,10 @@ func (p *payload) actions(info eventInfo, agent string) []action {
 				p.err = err
 				return nil
 			}
-			out = append(out, action{phases.Spawn, raw})
+			out = append(out, action{phase: phases.Spawn, raw: raw})
+		}
+		if p.event == "PreToolUse" && tool == "Skill" {
+			out = append(out, p.skill(opts, fields(args))...)
 		}
 		return out
 	case "PostToolUse":

@@ -19,5 +19,8 @@ func spawnStep(spawn adapters.Step, args jsontext.Value) (adapters.Step, error) 
 		return adapters.Step{}, err
 	}
 	spawn.Invocation.Action = raw
+	if c := spawn.Call; c != nil {
+		spawn.Call = &adapters.Call{ID: c.ID, Args: args, Prompt: c.Prompt}
+	}
 	return spawn, nil
 }

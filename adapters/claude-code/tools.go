@@ -90,7 +90,7 @@ func (p *payload) batch() []action {
 			}
 			return nil
 		}
-		out = append(out, action{phases.PostTool, o.value()})
+		out = append(out, action{phase: phases.PostTool, raw: o.value()})
 	}
 	return out
 }

@@ -21,6 +21,10 @@ type Status struct {
 	Latches  []Latch     `json:"latches"`
 	// events of a day that could neither be read nor blocked, and named no session to latch
 	Unheld int `json:"unheld,omitzero"`
+	// calls of a day that ran otherwise than belay released them, or although it refused them
+	Changed int `json:"changed_calls,omitzero"`
+	// calls of a day that belay was never asked about
+	Unasked int `json:"unasked_calls,omitzero"`
 	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
 	LeftBehind []string `json:"left_behind,omitzero"`
 	Daemon     *Daemon  `json:"daemon,omitzero"`

@@ -139,7 +139,7 @@ func layers() map[string][]string {
 		"adapters/...": {"phases", "adapters", "adapters/internal/..."},
 		"client": {"client/wire", "internal/daemonapi", "phases", "leases", "kernel/approvals",
 			"internal/peercred", "internal/files"},
-		"cmd/internal/dispatch": {"phases", "kernel", "adapters"},
+		"cmd/internal/dispatch": {"phases", "kernel", "adapters", "internal/files"},
 		"cmd/internal/connect":  {"phases", "adapters/...", "internal/files", "internal/jsonedit", "internal/statedir"},
 		"cmd/internal/server": append([]string{"internal/queue", "internal/daemonapi", "internal/files",
 			"internal/install", "client/wire",

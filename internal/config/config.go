@@ -86,6 +86,9 @@ type File struct {
 	Reviewers  []Reviewer `json:"reviewers,omitzero"`
 	SingleUser SingleUser `json:"single_user,omitzero"`
 
+	// LatchChangedCalls latches a session in which a call ran otherwise than belay released it.
+	LatchChangedCalls bool `json:"latch_changed_calls,omitzero"`
+
 	Recordings *Recordings `json:"recordings,omitzero"` // nil: full inputs are not kept
 
 	doc *strictyaml.Document

@@ -32,6 +32,9 @@ func changes() []change {
 		{"metadata", kernel.Batch{Run: &kernel.RunWrite{Key: run, Metadata: bag}}},
 		{"a retry", kernel.Batch{Run: &kernel.RunWrite{Key: run, Version: 1, Metadata: bag,
 			Retries: map[string]int{"h": 1}}}},
+		{"what is carried of calls", kernel.Batch{Calls: []kernel.RunWrite{
+			{Key: phases.RunKey{Runtime: "r", Session: "s", Run: "\x1fcall\x1f1"}, Metadata: bag},
+			{Key: phases.RunKey{Runtime: "r", Session: "s", Run: "\x1fcall\x1f2"}, Metadata: bag}}}},
 		{"a use of a run", kernel.Batch{Now: T0.Add(time.Hour), TouchRun: &run}},
 		{"a value", kernel.Batch{StateWrites: []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("1")}}}},
 		{"another value", kernel.Batch{StateWrites: []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("2")}}}},

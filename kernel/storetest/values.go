@@ -38,6 +38,17 @@ func runMetadata(t *testing.T, s kernel.Store) {
 	if r, err = s.RunState(t.Context(), other, T0); err != nil || r.Version != 0 {
 		t.Errorf("another run: %+v, %v", r, err)
 	}
+	// What is carried of calls is written beside the run, and rests on its versions as well.
+	third := key
+	third.Run = "3"
+	calls := []kernel.RunWrite{{Key: other, Metadata: first}, {Key: third, Metadata: first}}
+	commit(t, s, kernel.Batch{Run: &kernel.RunWrite{Key: key, Version: 2}, Calls: calls})
+	wantConflict(t, s, kernel.Batch{Calls: []kernel.RunWrite{{Key: third, Metadata: first, Version: 1}, calls[0]}})
+	for _, k := range []phases.RunKey{other, third} {
+		if r, err = s.RunState(t.Context(), k, T0); err != nil || r.Version != 1 || len(r.Metadata) != 1 {
+			t.Errorf("run %s: %+v, %v", k.Run, r, err)
+		}
+	}
 }
 
 func runExpiry(t *testing.T, s kernel.Store) {

@@ -98,6 +98,14 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if st.Unheld > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("not held"), unheld(st.Unheld), unheldAdvice)
 	}
+	if changed, unasked := changedCalls(&st); changed+unasked != "" {
+		if changed != "" {
+			fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.red("changed"), changed, changedAdvice)
+		}
+		if unasked != "" {
+			fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.red("not asked"), unasked, unaskedAdvice)
+		}
+	}
 	if st.Unsigned.Count > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("unsigned"), unsignedRevisions(st.Unsigned), unsignedAdvice)
 	}

@@ -22,6 +22,9 @@ type Answered struct {
 // event's block form. It never panics.
 func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
 	opts adapters.Options) (out Answered) {
+	if opts.Files == nil {
+		opts.Files = readFiles
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			f := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
@@ -93,6 +96,7 @@ func step(ctx context.Context, host Host, s adapters.Step) phases.Verdict {
 		Unblockable: !s.Blockable,
 		Delegated:   s.NativeAsk,
 		HoldsScopes: s.CarriesScopes,
+		Call:        (*kernel.Call)(s.Call),
 	})
 	return complete(v, s.Invocation, err) // a failure that blocked is a verdict like any other
 }

@@ -243,8 +243,10 @@ func (s *Store) check(b *kernel.Batch) error {
 	if b.Compact != 0 && (b.Compact <= s.given.Through || b.Compact > int64(len(s.bodies)) || len(b.Events) == 0) {
 		return fmt.Errorf("%w: compaction", kernel.ErrConflict)
 	}
-	if b.Run != nil && s.runs[b.Run.Key].state.Version != b.Run.Version {
-		return fmt.Errorf("%w: run metadata", kernel.ErrConflict)
+	for _, r := range b.Runs() {
+		if s.runs[r.Key].state.Version != r.Version {
+			return fmt.Errorf("%w: run metadata", kernel.ErrConflict)
+		}
 	}
 	for _, r := range b.StateReads {
 		if s.state[stateKey{r.Namespace, r.Key}].Version != r.Version {
@@ -260,9 +262,9 @@ func (s *Store) apply(b *kernel.Batch) {
 		s.given.Through, s.given.Left = b.Compact, s.given.Left+b.Compact-s.given.Through
 		s.given.Event = int64(len(s.bodies)) + 1
 	}
-	if b.Run != nil {
-		st := cloneRun(kernel.RunState{Version: b.Run.Version + 1, Metadata: b.Run.Metadata, Retries: b.Run.Retries})
-		s.runs[b.Run.Key] = run{state: st, used: b.Age()}
+	for _, r := range b.Runs() {
+		st := cloneRun(kernel.RunState{Version: r.Version + 1, Metadata: r.Metadata, Retries: r.Retries})
+		s.runs[r.Key] = run{state: st, used: b.Age()}
 	}
 	if b.TouchRun != nil {
 		// An expired run stays expired: using it must not bring its contents back.

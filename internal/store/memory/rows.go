@@ -134,8 +134,8 @@ func (s *Store) coverRuns(e *editor, b *kernel.Batch, all bool) {
 		e.Clear(restrict.Runs)
 		keys = slices.Collect(maps.Keys(s.runs))
 	default:
-		if b.Run != nil {
-			keys = append(keys, b.Run.Key)
+		for _, r := range b.Runs() {
+			keys = append(keys, r.Key)
 		}
 		if b.TouchRun != nil {
 			keys = append(keys, *b.TouchRun)

@@ -88,7 +88,7 @@ func writeState(c *conn, w kernel.StateWrite) error {
 }
 
 func writeRun(c *conn, b *kernel.Batch) error {
-	if r := b.Run; r != nil {
+	for _, r := range b.Runs() {
 		var version int64
 		err := c.query("SELECT version FROM runs WHERE runtime=? AND session=? AND run=?", func(st *sqlite3.Stmt) error {
 			version = st.ColumnInt64(0)

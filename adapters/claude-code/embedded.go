@@ -1,0 +1,161 @@
+package claudecode
+
+import (
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// A slash command or skill is a file, and Claude Code runs the shell commands that stand in it, as
+// !`command` or in a block that begins with ```!, before it gives the text to the model. It tells of
+// none of them: no PreToolUse comes. The event that precedes them names the command alone, so its file
+// is read here, and each command in it is asked about as a call of the shell.
+
+// maxEmbedded is how many commands one file may run.
+const maxEmbedded = 32
+
+var (
+	fencedCommand = regexp.MustCompile("```!\\s*\\n?([\\s\\S]*?)\\n?```")
+	inlineCommand = regexp.MustCompile("(?m)(?:^|\\s)!`([^`]+)`")
+	commandName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
+	argumentsList = regexp.MustCompile(`(?m)^arguments?\s*:`)
+	argumentIndex = regexp.MustCompile(`\$(\d{1,3})`)
+)
+
+// expansion returns the commands that a slash command runs before the model reads it.
+func (p *payload) expansion(o adapters.Options) []action {
+	source := p.optStr("command_source")
+	p.unread("command_source")
+	switch source {
+	case "builtin", "bundled", "mcp": // the client's own text, and a server's, in which no command runs
+		return nil
+	}
+	return p.embedded(o, "command_name", p.optStr("command_name"), p.optStr("command_args"), true)
+}
+
+// skill returns the commands that the tool Skill runs. A skill of which no file is found is one that
+// comes with the client, unless its name is that of a plugin's.
+func (p *payload) skill(o adapters.Options, args []field) []action {
+	var name, text string
+	for _, f := range args {
+		switch f.name {
+		case "skill", "command":
+			name, _ = stringOf(f.value)
+		case "args":
+			text, _ = stringOf(f.value)
+		}
+	}
+	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
+	return p.embedded(o, "tool_input", name, text, strings.Contains(name, ":"))
+}
+
+// embedded returns a call of the shell for each command in the files of that name. must says that
+// there has to be one.
+func (p *payload) embedded(o adapters.Options, member, name, args string, must bool) []action {
+	if o.Files == nil || p.err != nil {
+		return nil
+	}
+	if !commandName.MatchString(name) {
+		p.fail(member, "the file of this command cannot be told by its name")
+		return nil
+	}
+	texts, err := o.Files(p.commandFiles(name))
+	switch {
+	case err != nil:
+		p.fail(member, "the file of this command cannot be read, so that what it runs is not known")
+	case len(texts) == 0 && must:
+		p.fail(member, "the file of this command was not found, so that what it runs is not known")
+	}
+	var out []action
+	for _, text := range texts {
+		for _, command := range commandsIn(string(text)) {
+			command, ok := withArguments(string(text), command, args)
+			if !ok || len(out) == maxEmbedded {
+				p.fail(member, "what this command runs with these arguments cannot be told")
+				return nil
+			}
+			o := toolAction("Bash", "", new(object).str("command", command).value())
+			out = append(out, action{phase: phases.PreTool, raw: o.value(), embedded: true})
+		}
+	}
+	return out
+}
+
+// commandFiles returns the patterns of the files that a command of this name may be. All that exist
+// are judged, since the client does not say which one it has taken.
+func (p *payload) commandFiles(name string) []string {
+	cwd, transcript := p.optStr("cwd"), p.optStr("transcript_path")
+	p.unread("transcript_path")
+	var out []string
+	in := func(dir string) {
+		out = append(out, dir+"/commands/"+strings.ReplaceAll(name, ":", "/")+".md",
+			dir+"/skills/"+strings.ReplaceAll(name, ":", "/")+"/SKILL.md")
+		if short := name[strings.LastIndexByte(name, ':')+1:]; short != name { // a folder need not be in the name
+			out = append(out, dir+"/skills/"+short+"/SKILL.md")
+		}
+	}
+	for dir := path.Clean(cwd); path.IsAbs(dir); dir = path.Dir(dir) {
+		in(strings.TrimSuffix(dir, "/") + "/.claude")
+		if dir == "/" {
+			break
+		}
+	}
+	in("/etc/claude-code/.claude")
+	in("/Library/Application Support/ClaudeCode/.claude")
+	config, _, ok := strings.Cut(transcript, "/projects/")
+	if !ok || !path.IsAbs(config) || strings.ContainsAny(config, `*?[\`) {
+		return out
+	}
+	in(config)
+	if plugin, rest, ok := strings.Cut(name, ":"); ok {
+		file := strings.ReplaceAll(rest, ":", "/")
+		for _, at := range []string{"/plugins/*/" + plugin, "/plugins/*/*/" + plugin, "/plugins/*/*/" + plugin + "/*"} {
+			out = append(out, config+at+"/commands/"+file+".md", config+at+"/skills/"+file+"/SKILL.md")
+		}
+	}
+	return out
+}
+
+// commandsIn returns the commands that stand in the text. It finds more rather than less than the
+// client does, which passes over those inside of other code.
+func commandsIn(text string) (out []string) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	for _, re := range []*regexp.Regexp{fencedCommand, inlineCommand} {
+		for _, m := range re.FindAllStringSubmatch(text, -1) {
+			if command := strings.TrimSpace(m[1]); command != "" {
+				out = append(out, command)
+			}
+		}
+	}
+	return out
+}
+
+// withArguments puts the arguments where the client does before it runs the command. ok is false
+// where that cannot be told.
+func withArguments(text, command, args string) (out string, ok bool) {
+	if strings.Contains(args, "`") {
+		return "", false // they may pair with a mark of the text, and become a command
+	}
+	if args == "" {
+		return strings.ReplaceAll(command, "$ARGUMENTS", ""), true
+	}
+	if strings.Contains(command, "$ARGUMENTS[") || strings.Contains(command, "$") && argumentsList.MatchString(text) {
+		return "", false
+	}
+	indexed := argumentIndex.MatchString(command)
+	if indexed && strings.ContainsAny(args, `"'\`) {
+		return "", false
+	}
+	words := strings.Fields(args)
+	command = argumentIndex.ReplaceAllStringFunc(command, func(m string) string {
+		if n, err := strconv.Atoi(m[1:]); err == nil && n < len(words) {
+			return words[n]
+		}
+		return ""
+	})
+	return strings.ReplaceAll(command, "$ARGUMENTS", args), true
+}
