@@ -118,7 +118,7 @@ func (s *Switch) Next(f *config.File) (*InUse, error) {
 	}
 	if r.UnsafePlaintext && !s.o.Records {
 		s.o.Logger.LogAttrs(context.Background(), slog.LevelWarn,
-			"UNSAFE: full inputs are retained in plain text: every reader of the files sees them", slog.String("dir", r.Dir))
+			"UNSAFE: full inputs are kept in plain text: every reader of the files sees them", slog.String("dir", r.Dir))
 	}
 	return &InUse{Recorder: made, policy: r}, nil
 }
