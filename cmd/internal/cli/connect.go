@@ -159,7 +159,7 @@ func (a *App) connect(name string, o connectOptions) error {
 		return connectFailure(err)
 	}
 	if o.print {
-		return a.connectPrint(plan, o.json)
+		return a.connectPrint(plan, o)
 	}
 	if !plan.Changes() {
 		return a.connectStays(plan, o)
@@ -364,9 +364,9 @@ func (a *App) connectJSON(plan connect.Plan, connected, written bool, backups []
 	return a.printJSON(r)
 }
 
-func (a *App) connectPrint(plan connect.Plan, asJSON bool) error {
-	if asJSON {
-		return a.connectJSON(plan, true, false, nil)
+func (a *App) connectPrint(plan connect.Plan, o connectOptions) error {
+	if o.json {
+		return a.connectJSON(plan, o.connected, false, nil)
 	}
 	for _, c := range plan.Files {
 		if len(plan.Files) > 1 {

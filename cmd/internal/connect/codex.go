@@ -89,6 +89,24 @@ func codexHooks(src []byte, h Hook, connected bool) ([]byte, error) {
 	return codexGroups(h).disconnect(src)
 }
 
+// moved tells of hooks of others that stand after belay's: Codex knows a hook by its place, and asks
+// for their trust again once belay's are gone.
+func moved(src []byte) (notes []string) {
+	root, err := parse(src)
+	if err != nil {
+		return nil
+	}
+	g := codexGroups(Hook{})
+	for _, event := range members(root.Member("hooks")) {
+		list := root.Member("hooks").Member(event)
+		own := g.owned(src, list)
+		if len(own) > 0 && own[0].group+len(own) < len(list.Elements) {
+			notes = append(notes, "hooks on "+event+" move up in the file: Codex asks for their trust again (/hooks)")
+		}
+	}
+	return notes
+}
+
 // trust is one entry of the trust that Codex stores in config.toml: it starts a hook only while
 // the hash of what the hook says is there under the hook's place.
 type trust struct{ key, hash string }

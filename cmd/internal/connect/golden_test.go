@@ -128,3 +128,23 @@ func TestPathsForAShell(t *testing.T) {
 		}
 	}
 }
+
+// Taking belay's hook out from before another moves that one, and Codex knows hooks by their place.
+func TestHooksOfOthersThatMove(t *testing.T) {
+	d := disk{}
+	_, err := d.do("codex", connect.User, hook(), true)
+	must(t, err)
+	path := "/home/dev/.codex/hooks.json"
+	plan, err := connect.Make("codex", connect.User, place(), hook(), false, d.read)
+	if err != nil || len(plan.Notes) > 0 {
+		t.Errorf("nothing moves: %v, %v", plan.Notes, err)
+	}
+	i := strings.Index(string(d[path]), `"Stop": `)
+	end := i + strings.Index(string(d[path])[i:], "}]}]") + len("}]}")
+	d[path] = []byte(string(d[path])[:end] + `, {"hooks": [{"type": "command", "command": "lint"}]}` +
+		string(d[path])[end:])
+	plan, err = connect.Make("codex", connect.User, place(), hook(), false, d.read)
+	if err != nil || len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0], "Stop") {
+		t.Errorf("%v, %v", plan.Notes, err)
+	}
+}

@@ -184,6 +184,9 @@ func Make(name string, level Level, place Place, hook Hook, connected bool, read
 			c.New, notes, err = claude(c.Old, level, hook, connected)
 		case kindCodexHooks:
 			c.New, err = codexHooks(c.Old, hook, connected)
+			if !connected {
+				notes = moved(c.Old)
+			}
 		case kindCodexManaged:
 			c.New, notes, err = codexManaged(c.Old, hook, connected)
 		case kindCodexConfig:
