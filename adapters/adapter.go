@@ -72,6 +72,9 @@ type Step struct {
 	// is false the kernel must check the final action against the effective
 	// scopes itself, and block actions that it cannot check.
 	CarriesScopes bool
+	// UnseenInput says that the runtime shows no hook what is written to the command once it runs, so
+	// that a shell which stays open has to be decided now.
+	UnseenInput bool
 	// Call is what the runtime tells twice of one tool call, before and after it; nil: it does not.
 	Call *Call
 }

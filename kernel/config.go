@@ -77,6 +77,11 @@ type Config struct {
 	UnknownTools phases.Decision
 	KnownTools   phases.Scope // patterns of normalised names; nil means none
 
+	// OpenShells says what becomes of a command that reads further commands from its terminal, where
+	// the runtime shows no hook what is typed there (InvokeOptions.UnseenInput): Block ("" means it
+	// too), Ask or Allow.
+	OpenShells phases.Decision
+
 	// LatchChangedCalls latches the session of a call that ran otherwise than it was released. Without
 	// it the call's result is withheld, and its event is all.
 	LatchChangedCalls bool

@@ -165,6 +165,10 @@ type InvokeOptions struct {
 	// they restrict and it cannot tell what the action touches, it blocks.
 	HoldsScopes bool
 
+	// UnseenInput: the runtime shows no hook what is written to a command once it runs, so that a shell
+	// that stays open is decided when it is started: see Config.OpenShells.
+	UnseenInput bool
+
 	// ParentScopes are the scopes of a spawned agent's parent, when the caller
 	// knows it: the verdict's scopes are cut to it. Without it a child has at most the
 	// invocation's own scopes.

@@ -1,10 +1,12 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/belay-hooks/belay/internal/shell"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -14,10 +16,12 @@ type rest struct {
 	byPhase map[phases.Phase]phases.Decision
 	unknown phases.Decision
 	known   phases.Scope
+	open    phases.Decision // of Config.OpenShells
 }
 
 func newRest(cfg *Config) (rest, error) {
-	r := rest{byPhase: cfg.Default, unknown: cfg.UnknownTools, known: phases.Scope{}}
+	r := rest{byPhase: cfg.Default, unknown: cfg.UnknownTools, known: phases.Scope{},
+		open: cmp.Or(cfg.OpenShells, phases.Block)}
 	for p, d := range cfg.Default {
 		rules := phases.RulesFor(p)
 		if !p.Valid() || p == phases.Audit || !decision(d, rules.Legal(phases.EffectAsk)) {
@@ -26,6 +30,9 @@ func newRest(cfg *Config) (rest, error) {
 	}
 	if !decision(r.unknown, true) {
 		return r, fmt.Errorf("%w: unknown_tools: %q is no decision", ErrConfig, string(r.unknown))
+	}
+	if !decision(r.open, true) {
+		return r, fmt.Errorf("%w: open_shells: %q is no decision", ErrConfig, string(r.open))
 	}
 	if cfg.KnownTools != nil {
 		r.known = slices.Clone(cfg.KnownTools)
@@ -63,9 +70,29 @@ func (c *chain) decideRest(judged bool) {
 	if view.Phase == phases.PreTool && !rest.knows(&view) {
 		c.say(rest.unknown, "belay does not know the tool (unknown_tools in belay.yaml; known_tools names more)")
 	}
+	if view.Phase == phases.PreTool && c.invocation.options.UnseenInput && !c.words.Stopped() {
+		if name, open := staysOpen(&view); open {
+			c.say(rest.open, name+" stays open, and belay is not shown what is typed into it: run the commands themselves"+
+				" (open_shells in belay.yaml)")
+		}
+	}
 	if !judged && !c.words.Stopped() {
 		c.say(rest.byPhase[view.Phase], "no hook judges this (default in belay.yaml)")
 	}
+}
+
+// staysOpen reports whether the call starts a command that reads further commands from its terminal, and
+// says what it is.
+func staysOpen(view *phases.Invocation) (name string, open bool) {
+	text, ok := phases.GetString(view.Action, "/args/command")
+	if !ok || view.Tool() != "exec" {
+		return "", false
+	}
+	reply, _ := shell.Parse(text)
+	if name, open = reply.StaysOpen(); name == "" {
+		name = "it cannot be told whether this"
+	}
+	return name, open
 }
 
 func (c *chain) say(d phases.Decision, reason string) {

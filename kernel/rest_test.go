@@ -149,9 +149,35 @@ func TestTheRestIsChecked(t *testing.T) {
 		"nothing to ask": func(c *kernel.Config) { c.Default = map[phases.Phase]phases.Decision{phases.PostTool: phases.Ask} },
 		"no decision":    func(c *kernel.Config) { c.UnknownTools = "maybe" },
 		"no pattern":     func(c *kernel.Config) { c.KnownTools = phases.Scope{"a*b"} },
+		"no answer":      func(c *kernel.Config) { c.OpenShells = "maybe" },
 	} {
 		if _, err := tryHost(t, nil, func(c *kernel.Config, _ *kernel.Options) { change(c) }); !errors.Is(err, kernel.ErrConfig) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A command that reads further commands from its terminal is decided where the runtime shows no hook
+// what is typed there, by open_shells, and blocked without it. Elsewhere it is a command like others.
+func TestShellsThatStayOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting       phases.Decision
+		unseen        bool
+		tool, command string
+		want          phases.Decision
+	}{
+		"blocked":        {"", true, "Bash", "bash", phases.Block},
+		"asked":          {phases.Ask, true, "Bash", "cd x && python3 -i", phases.Ask},
+		"allowed":        {phases.Allow, true, "Bash", "bash", phases.Allow},
+		"seen":           {"", false, "Bash", "bash", phases.Allow},
+		"ends by itself": {"", true, "Bash", "bash -c ls", phases.Allow},
+		"cannot be told": {"", true, "Bash", "echo 'x", phases.Block},
+		"no command":     {"", true, "apply_patch", "bash", phases.Allow},
+	} {
+		h := newHost(t, nil, func(cfg *kernel.Config, _ *kernel.Options) { cfg.OpenShells = c.setting })
+		v := h.invoke(t, callOf("codex", c.tool, `{"command":"`+c.command+`"}`), kernel.InvokeOptions{UnseenInput: c.unseen})
+		if v.Decision != c.want || c.want == phases.Block && !strings.Contains(v.Reason, "open_shells in belay.yaml") {
+			t.Errorf("%s: %s: %s", name, v.Decision, v.Reason)
 		}
 	}
 }

@@ -67,7 +67,8 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		if err := inv.Validate(); err != nil {
 			return adapters.Event{}, err
 		}
-		ev.Steps = append(ev.Steps, adapters.Step{Invocation: inv, Blockable: !info.latch})
+		ev.Steps = append(ev.Steps, adapters.Step{Invocation: inv, Blockable: !info.latch,
+			UnseenInput: inv.Phase == phases.PreTool && p.OptStr("tool_name") == "Bash"}) // write_stdin is no event
 	}
 	return ev, nil
 }

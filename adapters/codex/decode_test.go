@@ -293,3 +293,18 @@ func TestDocs(t *testing.T) {
 		}
 	}
 }
+
+// TestUnseenInput: what is typed into a command that runs comes to no hook, so the step says it; other
+// tools read no terminal.
+func TestUnseenInput(t *testing.T) {
+	for _, s := range samples(t) {
+		ev := decode(t, s)
+		for _, st := range ev.Steps {
+			tool, _ := phases.GetString(st.Invocation.Action, "/native_tool")
+			want := st.Invocation.Phase == phases.PreTool && tool == "Bash"
+			if st.UnseenInput != want {
+				t.Errorf("%s: %v", s.name, st.UnseenInput)
+			}
+		}
+	}
+}

@@ -71,6 +71,7 @@ type File struct {
 	Default      map[phases.Phase]phases.Decision `json:"default,omitzero"`       // see validateRest
 	UnknownTools phases.Decision                  `json:"unknown_tools,omitzero"` // see validateRest
 	KnownTools   phases.Scope                     `json:"known_tools,omitzero"`   // see validateRest
+	OpenShells   phases.Decision                  `json:"open_shells,omitzero"`   // see validateRest
 
 	Redact Redact `json:"redact,omitzero"`
 	Limits Limits `json:"limits,omitzero"`

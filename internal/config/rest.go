@@ -9,7 +9,8 @@ import (
 
 // validateRest checks what decides where no hook does: default has for a phase the answer to actions
 // that no hook which could say no was asked about; unknown_tools is the answer to calls of tools that
-// no table of belay names, unless a pattern of known_tools does. Without them such actions pass.
+// no table of belay names, unless a pattern of known_tools does. Without them such actions pass. open_shells is the answer to
+// commands that stay open where a runtime does not show what is typed into them; without it they are blocked.
 func (f *File) validateRest(c checker) error {
 	for _, p := range slices.Sorted(maps.Keys(f.Default)) {
 		at := phases.Join("/default", string(p))
@@ -28,6 +29,11 @@ func (f *File) validateRest(c checker) error {
 	case "", phases.Allow, phases.Ask, phases.Block:
 	default:
 		return c.errorf("/unknown_tools", "must be allow, ask or block")
+	}
+	switch f.OpenShells {
+	case "", phases.Allow, phases.Ask, phases.Block:
+	default:
+		return c.errorf("/open_shells", "must be allow, ask or block")
 	}
 	if err := f.KnownTools.Validate(phases.ScopeTool); err != nil {
 		return c.errorf("/known_tools", "%v", err)

@@ -14,12 +14,13 @@ func TestRestSettings(t *testing.T) {
 unknown_tools: ask
 known_tools: [crm_search, "mcp:github:*"]
 default: {pre_tool: block, post_tool: allow, spawn: ask}
+open_shells: allow
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f.UnknownTools != phases.Ask || len(f.KnownTools) != 2 || f.Default[phases.PreTool] != phases.Block ||
-		f.Default[phases.Spawn] != phases.Ask {
+		f.Default[phases.Spawn] != phases.Ask || f.OpenShells != phases.Allow {
 		t.Errorf("%+v", f)
 	}
 	for _, c := range []struct{ src, place string }{
@@ -27,6 +28,8 @@ default: {pre_tool: block, post_tool: allow, spawn: ask}
 		{"unknown_tools: [ask]", "/unknown_tools"},
 		{"known_tools: ['a*b']", "/known_tools"},
 		{"known_tools: mcp", "/known_tools"},
+		{"open_shells: deny", "/open_shells"},
+		{"open_shells: 7", "/open_shells"},
 		{"default: {pre_tools: ask}", "/default/pre_tools"},
 		{"default: {audit: block}", "/default/audit"},
 		{"default: {post_tool: ask}", "/default/post_tool"},

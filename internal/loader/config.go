@@ -13,6 +13,7 @@ func Config(f *config.File, revision string) *kernel.Config {
 		ChainBudget:    time.Duration(f.Limits.ChainMS) * time.Millisecond,
 		RawToolResults: f.Tools.Results == "raw", Approvals: f.Approvals.Settings(), Reviewers: f.Authorities()}
 	cfg.Default, cfg.UnknownTools, cfg.KnownTools = f.Default, f.UnknownTools, f.KnownTools
+	cfg.OpenShells = f.OpenShells
 	leaseConfig(cfg, f)
 	for _, c := range f.Enabled() {
 		cfg.Bindings = append(cfg.Bindings, Spec(c))

@@ -41,13 +41,17 @@ func Ways() []Way {
 		{claude, "@file and CLAUDE.md reach the model", nil, "no hook sees them"},
 		{codexCLI, "no trust is stored for the hook", []Level{Project, User, Managed}, "belay connect stores it"},
 		{codexCLI, "the client is started with -c features.hooks=false", managed, "features.hooks in requirements.toml"},
+		{codexCLI, "the client is started with --ignore-user-config", managed, "requirements.toml: no stored trust is needed"},
 		{codexCLI, "the project's configuration ends the hooks", managed, "requirements.toml"},
 		{codexCLI, "another hook changes the command after belay judged it", managed, "allow_managed_hooks_only"},
 		{codexCLI, "belay-hook is missing, killed or late", nil, "Codex has no switch for it: the command runs"},
-		{codexCLI, "write_stdin into a shell that runs", managed, "unified_exec_tty = false in requirements.toml: no terminals"},
+		{codexCLI, "write_stdin into a shell that stays open", []Level{Project, User, Managed},
+			"open_shells blocks it when it starts"},
+		{codexCLI, "write_stdin into a program of the agent's own", managed,
+			"unified_exec_tty = false in requirements.toml: no terminals"},
 		{codexCLI, "output before a command yields", nil, "Codex calls no hook for that part"},
-		{codexCLI, "exit 0 in the person's shell profile", nil,
-			"Codex starts hooks by the login shell; keep the profile out of the agent's reach"},
+		{codexCLI, "BASH_ENV in ~/.codex/.env ends the shell that starts the hook", nil,
+			"Codex takes a line for a shell only; keep that file out of the agent's reach"},
 	}
 }
 

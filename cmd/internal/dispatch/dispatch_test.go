@@ -8,6 +8,7 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/adapters/codex"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -188,6 +189,18 @@ func TestWireAuditThatIsNotValid(t *testing.T) {
 		if got.Invocation.Session != want.Session || got.Invocation.Phase != want.Phase ||
 			got.Invocation.Runtime != want.Runtime || !got.Unread || string(got.Raw) != src {
 			t.Errorf("%s: %+v", src, got)
+		}
+	}
+}
+
+// A command of a runtime that shows no hook what is typed into it is asked about with that.
+func TestOpenShellsReachTheKernel(t *testing.T) {
+	for tool, want := range map[string]bool{"Bash": true, "apply_patch": false} {
+		h := &host{invoke: allow}
+		out := dispatch.Runtime(t.Context(), h, codex.New(), event("PreToolUse",
+			`,"tool_name":"`+tool+`","tool_input":{"command":"bash"},"tool_use_id":"t"`), adapters.Options{})
+		if out.Err != nil || len(h.options) != 1 || h.options[0].UnseenInput != want {
+			t.Errorf("%s: %+v, %+v", tool, h.options, out)
 		}
 	}
 }

@@ -96,6 +96,7 @@ func step(ctx context.Context, host Host, s adapters.Step) phases.Verdict {
 		Unblockable: !s.Blockable,
 		Delegated:   s.NativeAsk,
 		HoldsScopes: s.CarriesScopes,
+		UnseenInput: s.UnseenInput,
 		Call:        (*kernel.Call)(s.Call),
 	})
 	return complete(v, s.Invocation, err) // a failure that blocked is a verdict like any other
