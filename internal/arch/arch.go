@@ -135,8 +135,10 @@ func layers() map[string][]string {
 			"internal/suite"},
 		"harness/conformance": append([]string{"internal/rig", "internal/audit", "internal/redact",
 			"internal/httpcall"}, tools...),
-		"adapters":     {"phases"},
-		"adapters/...": {"phases", "adapters", "adapters/internal/..."},
+		"internal/agents":       nil, // its tests run the real clients, behind a build tag
+		"internal/agents/table": {"internal/agents"},
+		"adapters":              {"phases"},
+		"adapters/...":          {"phases", "adapters", "adapters/internal/..."},
 		"client": {"client/wire", "internal/daemonapi", "phases", "leases", "kernel/approvals",
 			"internal/peercred", "internal/files"},
 		"cmd/internal/dispatch": {"phases", "kernel", "adapters", "internal/files"},

@@ -1,0 +1,105 @@
+//go:build agents
+
+package agents_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/belay-hooks/belay/internal/agents"
+)
+
+// seen collects the results of a run; the mutex is for tests in parallel.
+var seen struct {
+	sync.Mutex
+	clients []agents.Client
+}
+
+// record notes what a client was seen to do.
+func record(client, version string, r agents.Result) {
+	seen.Lock()
+	defer seen.Unlock()
+	i := slices.IndexFunc(seen.clients, func(c agents.Client) bool { return c.Name == client })
+	if i < 0 {
+		i = len(seen.clients)
+		seen.clients = append(seen.clients, agents.Client{Name: client, Version: version})
+	}
+	seen.clients[i].Results = append(seen.clients[i].Results, r)
+}
+
+// TestMain writes the results of a complete run to BELAY_AGENTS_RESULTS, when that is set. As an MCP server it
+// is what the clients start.
+func TestMain(m *testing.M) {
+	if os.Getenv("BELAY_AGENTS_MCP") != "" {
+		serveMCP()
+		return
+	}
+	code := m.Run()
+	if dir := os.Getenv("BELAY_AGENTS_RESULTS"); dir != "" && code == 0 {
+		for _, c := range seen.clients {
+			b, err := c.Encode()
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, fileName(c.Name)), b, 0o644)
+			}
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 1
+			}
+		}
+	}
+	os.Exit(code)
+}
+
+func fileName(client string) string {
+	name := []byte(client)
+	for i, c := range name {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			name[i] = c + 'a' - 'A'
+		case c == ' ':
+			name[i] = '-'
+		}
+	}
+	return string(name) + ".json"
+}
+
+// serveMCP is an MCP server on standard input with one tool, which prints a secret and its arguments.
+func serveMCP() {
+	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	for {
+		var req struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				ProtocolVersion string          `json:"protocolVersion"`
+				Arguments       json.RawMessage `json:"arguments"`
+			} `json:"params"`
+		}
+		if in.Decode(&req) != nil {
+			return
+		}
+		if req.ID == nil {
+			continue
+		}
+		var result any = map[string]any{}
+		switch req.Method {
+		case "initialize":
+			result = map[string]any{"protocolVersion": req.Params.ProtocolVersion,
+				"capabilities": map[string]any{"tools": map[string]any{}},
+				"serverInfo":   map[string]any{"name": "notes", "version": "1"}}
+		case "tools/list":
+			result = map[string]any{"tools": []any{map[string]any{"name": "say", "description": "says",
+				"inputSchema": map[string]any{"type": "object", "properties": map[string]any{
+					"text": map[string]any{"type": "string"}}}}}}
+		case "tools/call":
+			result = map[string]any{"content": []any{map[string]any{"type": "text",
+				"text": "token " + secret + " " + string(req.Params.Arguments)}}}
+		}
+		_ = out.Encode(map[string]any{"jsonrpc": "2.0", "id": req.ID, "result": result})
+	}
+}

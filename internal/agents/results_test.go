@@ -1,0 +1,52 @@
+package agents_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/belay-hooks/belay/internal/agents"
+)
+
+// The page holds the tables of the results as they are on file.
+func TestThePageHoldsTheResults(t *testing.T) {
+	clients, err := agents.Read("results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/AGENTS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := agents.Insert(string(page), agents.Tables(clients))
+	if err != nil || want != string(page) {
+		t.Errorf("docs/AGENTS.md holds other tables; `go run ./internal/agents/table` writes them: %v", err)
+	}
+}
+
+// A table has a row for each case, in their order, with a cell for each level and each note once.
+func TestTables(t *testing.T) {
+	got := agents.Tables([]agents.Client{{Name: "Toy", Version: "1.2", Results: []agents.Result{
+		{Group: "verdict", Case: "b", Level: agents.User, Got: "held", Note: "n"},
+		{Group: "verdict", Case: "b", Level: agents.Managed, Got: "held", Note: "n"},
+		{Group: "way past", Case: "w", Level: agents.User, Got: "open"},
+		{Group: "verdict", Case: "a|b", Level: agents.Project, Got: "open", Note: "m"},
+	}}})
+	want := "### Toy 1.2\n\n| verdict | user | project | managed | |\n|---|---|---|---|---|\n" +
+		"| b | held |  | held | n |\n| a\\|b |  | open |  | m |\n" +
+		"\n| way past | user | project | managed | |\n|---|---|---|---|---|\n| w | open |  |  |  |\n\n"
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	page := "a\n<!-- results: make test-agents -->\nold\n<!-- end of results -->\nb\n"
+	out, err := agents.Insert(page, got)
+	again, err2 := agents.Insert(out, got)
+	if err := errors.Join(err, err2); err != nil || again != out || !strings.HasPrefix(out, "a\n") ||
+		!strings.HasSuffix(out, "\nb\n") || strings.Contains(out, "old") {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, err := agents.Insert("a page", got); !errors.Is(err, agents.ErrPage) {
+		t.Error(err)
+	}
+}
