@@ -97,9 +97,13 @@ func openForms() map[string]openForm {
 		"PostToolUse/command/updated-tool-output-string":       otherShape,
 		"PostToolUse/http/updated-tool-output-string":          otherShape,
 		"PostToolUse/command/updated-tool-output-other-words":  otherShape,
-		"PostToolUse/command/block-with-reason":                feedbackOnly,
-		"PostToolUse/http/block-with-reason":                   feedbackOnly,
-		"PostToolUse/command/updated-mcp-tool-output":          wrongMember,
+		"PostToolUse/command/exit1+onFailure-block":            exitIs(1),
+		"PostToolUse/command/hook-killed+onFailure-block": func(_ string, _ []byte, ans adapters.Answer) bool {
+			return ans.Exit < 0 || ans.Exit > 127
+		},
+		"PostToolUse/command/block-with-reason":       feedbackOnly,
+		"PostToolUse/http/block-with-reason":          feedbackOnly,
+		"PostToolUse/command/updated-mcp-tool-output": wrongMember,
 		"PostToolUse/command/exit2-with-stderr": func(event string, _ []byte, ans adapters.Answer) bool {
 			return event == "PostToolUse" && ans.Exit == 2
 		},
@@ -230,8 +234,10 @@ func badAnswers() map[string]adapters.Answer {
 		"PostToolUse/command/updated-tool-output-other-words": out(
 			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":{"stdout":7,"stderr":"",` +
 				`"interrupted":false}}}`),
-		"PostToolUse/command/block-with-reason": out(`{"decision":"block","reason":"no"}`),
-		"PostToolUse/http/block-with-reason":    out(`{"decision":"block","reason":"no"}`),
+		"PostToolUse/command/exit1+onFailure-block":       {Stderr: "no", Exit: 1},
+		"PostToolUse/command/hook-killed+onFailure-block": {Exit: 137},
+		"PostToolUse/command/block-with-reason":           out(`{"decision":"block","reason":"no"}`),
+		"PostToolUse/http/block-with-reason":              out(`{"decision":"block","reason":"no"}`),
 		"PostToolUse/command/updated-mcp-tool-output": out(
 			`{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedMCPToolOutput":[{"type":"text","text":"x"}]}}`),
 		"PostToolUse/command/exit2-with-stderr": {Stderr: "no", Exit: 2},

@@ -14,6 +14,9 @@ func refusal(o *adapters.Outcome, event string, info eventInfo, p *payload) adap
 	if event == "ConfigChange" && p.optStr("source") == "policy_settings" {
 		ans.Latch = o.Reason
 	}
+	if event == "PostToolBatch" { // the block keeps the results from this request, and not from the next
+		ans.Latch = o.Reason
+	}
 	if o.Latched {
 		ans.Latch = ""
 	}

@@ -83,3 +83,28 @@ func TestResponseOfAnotherVersionLatches(t *testing.T) {
 		}
 	}
 }
+
+// A batch that is blocked is not sent now, but stands in the transcript: the session is held, so that no
+// later request brings it. A batch that could not be judged had each result judged before.
+func TestBlockedBatchLatches(t *testing.T) {
+	for _, name := range []string{"captured.PostToolBatch.Bash", "variants.PostToolBatch.two"} {
+		payload := payloadOf(t, name)
+		ev, err := claudecode.New().Decode(payload, adapters.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var verdicts []phases.Verdict
+		for i := range ev.Steps {
+			verdicts = append(verdicts, allow(ev.Steps[i].Invocation))
+		}
+		if ans := claudecode.New().Encode(ev, verdicts); ans.Latch != "" {
+			t.Errorf("%s: allowed: %+v", name, ans)
+		}
+		last := len(verdicts) - 1
+		verdicts[last] = rewriteAt(t, ev.Steps[last].Invocation, "/result", `"[redacted]"`)
+		ans := claudecode.New().Encode(ev, verdicts)
+		if e := react("PostToolBatch", payload, ans, false); !e.blocked || ans.Latch == "" || ans.Session == "" {
+			t.Errorf("%s: %+v", name, ans)
+		}
+	}
+}
