@@ -111,6 +111,8 @@ type BindingSpec struct {
 	// the record redacts what its rewrites take out; nil means that it does if the hook imports find_secrets
 	Redacts *bool
 	State   string // namespace of its state; "" means Name
+	// what it asks waits in the queue, also where the caller puts questions to the person itself
+	Queued bool
 }
 
 // Require blocks an action of the phases (in tool phases: of the tools) unless every

@@ -70,6 +70,7 @@ func (e *ending) conclude(ctx context.Context) error {
 		e.chained = chainedVerdict(verdict)
 	}
 	e.chain.noteScopes(verdict)
+	i.queued = e.chain.queued()
 	i.applyEnforcement(verdict)
 
 	question, err := i.askApproval(ctx, e.chain, verdict)
@@ -226,7 +227,7 @@ func (i *invocation) applyEnforcement(verdict *phases.Verdict) {
 		verdict.Enforced = phases.EnforcedLatched
 	case i.inv.Phase == phases.Audit, i.options.after != nil:
 		verdict.Enforced = phases.EnforcedNone
-	case verdict.Decision == phases.Ask && i.options.Delegated:
+	case verdict.Decision == phases.Ask && i.options.Delegated && !i.queued:
 		verdict.Enforced = phases.EnforcedDelegated
 	default:
 		verdict.Enforced = phases.EnforcedDirect

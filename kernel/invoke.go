@@ -38,6 +38,7 @@ type invocation struct {
 	at          leases.Instant // the kernel's clocks at the beginning
 	session     wire.Session
 	carries     bool // the session has a name, so that metadata is stored for its run
+	queued      bool // of the attempt: a hook asks whose questions are not for the caller to put
 
 	parentBudget parentBudget // of the hook that asked for the invocation
 	call         *toolCall    // the hook's tool call that a pre_tool invocation decides; nil for events of a runtime

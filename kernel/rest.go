@@ -130,3 +130,12 @@ func (c *chain) dropGrant(b *binding, o *Outcome) {
 		o.Notes = append(slices.Clone(o.Notes), "grant dropped: the hook sees the call only for what it carries")
 	}
 }
+
+// queued reports whether a hook asks whose questions wait in the queue.
+func (c *chain) queued() bool {
+	return slices.ContainsFunc(c.words.Asking(), func(a phases.AskRef) bool {
+		return slices.ContainsFunc(c.invocation.snap.bindings, func(b *binding) bool {
+			return b.spec.Queued && b.spec.Name == a.Hook
+		})
+	})
+}

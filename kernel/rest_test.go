@@ -181,3 +181,28 @@ func TestShellsThatStayOpen(t *testing.T) {
 		}
 	}
 }
+
+// What a hook of the queue asks is not for the runtime to put to the person, and what others ask is.
+func TestQueuedQuestionsAreNotDelegated(t *testing.T) {
+	ask := func(name string, queued bool) hook {
+		return hook{name: name, caps: []string{"request_approval"}, imports: []string{"request_approval"},
+			spec: func(b *kernel.BindingSpec) { b.Queued = queued },
+			run: func(kernel.Turn) (kernel.Outcome, error) {
+				return kernel.Outcome{Effects: []phases.Effect{{Kind: phases.EffectAsk, Text: "may it?"}}}, nil
+			}}
+	}
+	for name, c := range map[string]struct {
+		hooks []hook
+		want  phases.Enforced
+	}{
+		"neither": {[]hook{ask("a", false)}, phases.EnforcedDelegated},
+		"queued":  {[]hook{ask("a", true)}, phases.EnforcedDirect},
+		"one":     {[]hook{ask("a", false), ask("b", true)}, phases.EnforcedDirect},
+	} {
+		h := newHost(t, c.hooks)
+		v := h.invoke(t, invocation(phases.PreTool), kernel.InvokeOptions{Delegated: true})
+		if v.Decision != phases.Ask || v.Enforced != c.want || (v.Approval != nil) != (c.want == phases.EnforcedDirect) {
+			t.Errorf("%s: %s %s, approval %+v", name, v.Decision, v.Enforced, v.Approval)
+		}
+	}
+}

@@ -121,6 +121,8 @@ type Binding struct {
 	Budget       tiers.Budget   `json:"budget,omitzero"`
 	HTTP         *httpcall.Spec `json:"http,omitzero"` // where http_request may go; default: nowhere
 	Mode         phases.Mode    `json:"mode,omitzero"` // default: enforce
+	// queue: a person answers what the hook asks in belay's queue, also where the runtime has a prompt of its own
+	Via string `json:"via,omitzero"`
 	// text that its rewrites take out is redacted in the log; default: true if
 	// the hook imports find_secrets
 	Redacts  *bool `json:"redacts,omitzero"`
@@ -306,6 +308,9 @@ func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 	case "", phases.Enforce, phases.Observe:
 	default:
 		return c.errorf(at+"/mode", "must be enforce or observe")
+	}
+	if b.Via != "" && b.Via != "queue" {
+		return c.errorf(at+"/via", "must be queue, or left out")
 	}
 	return nil
 }

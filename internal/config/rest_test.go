@@ -37,6 +37,7 @@ open_shells: allow
 		{"default: {pre_tool: deny}", "/default/pre_tool"},
 		{"default: block", "/default"},
 		{"default: {pre_tool: ask, pre_tool: allow}", "pre_tool"},
+		{"hooks: [{name: a, module: 'builtin:a', capabilities: [], via: native}]", "/hooks/0/via"},
 	} {
 		_, err := config.Parse([]byte("version: belay/v1\n" + c.src + "\n"))
 		if !errors.Is(err, config.ErrConfig) || !strings.Contains(err.Error(), c.place) ||

@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
@@ -25,8 +28,8 @@ func (a *App) initCmd() *cobra.Command {
 		Use:   "init",
 		Short: "Set up the state directory with a first configuration",
 		Long: `init makes the state directory and writes belay.yaml with the built-in hooks that
-suit most people: dangerous commands are blocked, a push asks first, secrets and
-terminal codes are taken out of results. An existing belay.yaml is left alone.`,
+suit most people: dangerous commands are blocked, a push and what would switch belay
+off ask first, secrets and terminal codes are taken out of results. An existing belay.yaml is left alone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.init(cmd.Context(), o) },
 	}
@@ -43,7 +46,10 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 		return failureBy(err, "")
 	}
 	file := filepath.Join(dir, config.FileName)
-	text := starter
+	text, err := starter(dir)
+	if err != nil {
+		return failureBy(err, "")
+	}
 	if o.empty {
 		text = config.Empty
 	}
@@ -67,8 +73,47 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	return nil
 }
 
-// starter is the configuration that `belay init` writes.
-const starter = `# belay.yaml: which hooks run, when, and what they may do.
+// starter returns the configuration that `belay init` writes for a state directory.
+func starter(dir string) (string, error) {
+	list, err := ownPaths(dir)
+	if err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(starterText, "OWN_PATHS", string(list)), nil
+}
+
+// ownPaths returns, as JSON, which files settings-guard protects beside those that it knows: the state
+// directory and the programs that decide, under each name that they have.
+func ownPaths(dir string) ([]byte, error) {
+	var list []string
+	add := func(path string) {
+		for _, p := range []string{path, realName(path)} {
+			if !slices.Contains(list, p) {
+				list = append(list, p)
+			}
+		}
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	add(abs)
+	if self, err := os.Executable(); err == nil {
+		add(self)
+		add(filepath.Join(filepath.Dir(self), "belay-hook"))
+	}
+	return json.Marshal(list)
+}
+
+// realName returns where a path leads, or the path itself where nothing is there.
+func realName(path string) string {
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		return p
+	}
+	return path
+}
+
+const starterText = `# belay.yaml: which hooks run, when, and what they may do.
 # A hook gets only the capabilities listed here; ` + "`belay hook inspect`" + ` prints what it asks for.
 version: belay/v1
 
@@ -85,6 +130,15 @@ hooks:
     priority: 100
     match: {tools: "^exec$"}
     capabilities: [block, request_approval, shell_parse, pattern_match]
+
+  # What would switch belay off waits for a person: settings of the runtimes, belay's own files, programs
+  # and commands. ` + "`belay approvals approve`" + ` allows one change; reading passes.
+  - name: settings-guard
+    module: builtin:settings-guard
+    priority: 90
+    via: queue # not the agent's own prompt
+    capabilities: [block, request_approval, shell_parse, path_resolve, state_get, state_put]
+    config: {paths: OWN_PATHS}
 
   # A push is asked about first.
   - name: ask-push
