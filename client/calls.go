@@ -216,53 +216,53 @@ func (c *Client) Reload(ctx context.Context) (Reloaded, error) {
 
 // Events returns the recorded events, in order. It asks again while the daemon has
 // more than fits into one answer.
-func (c *Client) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
+func (c *Client) Events(ctx context.Context, query wire.Query) ([]phases.Event, error) {
 	out := []phases.Event{}
-	for want := cmp.Or(q.Limit, defaultEvents); ; {
-		var l List
-		if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: eventFilters(q), roles: readers},
-			&l); err != nil {
+	for want := cmp.Or(query.Limit, defaultEvents); ; {
+		var list List
+		if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/events", query: eventFilters(query), roles: readers},
+			&list); err != nil {
 			return nil, err
 		}
-		n := len(l.Events)
-		if q.Newest {
-			out = append(l.Events, out...)
+		n := len(list.Events)
+		if query.Newest {
+			out = append(list.Events, out...)
 		} else {
-			out = append(out, l.Events...)
+			out = append(out, list.Events...)
 		}
-		if want -= n; !l.More || n == 0 || want <= 0 {
+		if want -= n; !list.More || n == 0 || want <= 0 {
 			return out, nil
 		}
-		q.Limit = want
-		if q.Newest {
-			q.Before = l.Events[0].Seq
+		query.Limit = want
+		if query.Newest {
+			query.Before = list.Events[0].Seq
 		} else {
-			q.After = l.Events[n-1].Seq
+			query.After = list.Events[n-1].Seq
 		}
 	}
 }
 
 // eventFilters writes the query down as parameters.
-func eventFilters(q wire.Query) url.Values {
+func eventFilters(query wire.Query) url.Values {
 	p := filters{}
-	p.number("after", q.After)
-	p.number("before", q.Before)
-	p.number("limit", int64(q.Limit))
-	p.instant("since", q.Since)
-	p.instant("until", q.Until)
-	p.text("id", q.ID)
-	p.text("type", string(q.Type))
-	p.text("except", string(q.Except))
-	p.text("phase", string(q.Phase))
-	p.text("runtime", q.Runtime)
-	p.text("session", q.Session)
-	p.text("agent", q.Agent)
-	p.text("tool", q.Tool)
-	p.text("invocation", q.Invocation)
-	p.text("binding", q.Binding)
-	p.text("decision", q.Decision)
-	p.text("kind", string(q.Kind))
-	if q.Newest {
+	p.number("after", query.After)
+	p.number("before", query.Before)
+	p.number("limit", int64(query.Limit))
+	p.instant("since", query.Since)
+	p.instant("until", query.Until)
+	p.text("id", query.ID)
+	p.text("type", string(query.Type))
+	p.text("except", string(query.Except))
+	p.text("phase", string(query.Phase))
+	p.text("runtime", query.Runtime)
+	p.text("session", query.Session)
+	p.text("agent", query.Agent)
+	p.text("tool", query.Tool)
+	p.text("invocation", query.Invocation)
+	p.text("binding", query.Binding)
+	p.text("decision", query.Decision)
+	p.text("kind", string(query.Kind))
+	if query.Newest {
 		p.text("newest", "true")
 	}
 	return url.Values(p)

@@ -26,25 +26,25 @@ func ReadCertificate(path string) ([]byte, error) {
 // readTrusted reads a small regular file of this user or of root without the permissions
 // in not.
 func readTrusted(path string, not os.FileMode, most int64) ([]byte, error) {
-	fi, err := os.Lstat(path)
+	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
 	}
-	owner, known := peercred.Owner(fi)
+	owner, known := peercred.Owner(info)
 	switch {
-	case !fi.Mode().IsRegular():
+	case !info.Mode().IsRegular():
 		return nil, daemonapi.PeerError("%s is no regular file", path)
 	case !known || owner != os.Geteuid() && owner != 0:
 		return nil, daemonapi.PeerError("%s belongs to another user", path)
-	case fi.Mode().Perm()&not != 0:
-		return nil, daemonapi.PeerError("%s is open to others (%v)", path, fi.Mode().Perm())
+	case info.Mode().Perm()&not != 0:
+		return nil, daemonapi.PeerError("%s is open to others (%v)", path, info.Mode().Perm())
 	}
 	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	if now, err := f.Stat(); err != nil || !os.SameFile(fi, now) {
+	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
 		return nil, daemonapi.PeerError("%s has become another file", path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, most+1))

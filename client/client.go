@@ -75,38 +75,40 @@ const (
 // New returns a client without looking for a daemon. It knows the daemon before
 // it sends anything: on a socket by the uid of the process that listens, at a
 // URL by the key of Certificate. Otherwise calls fail with ErrPeer.
-func New(o Options) (*Client, error) {
-	c := &Client{tokens: o.Tokens, timeout: o.Timeout, base: "http://belay"}
-	if c.timeout == 0 {
-		c.timeout = defaultTime
+func New(options Options) (*Client, error) {
+	daemon := &Client{tokens: options.Tokens, timeout: options.Timeout, base: "http://belay"}
+	if daemon.timeout == 0 {
+		daemon.timeout = defaultTime
 	}
-	t := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true}
+	transport := &http.Transport{Proxy: nil, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
+		DisableCompression: true}
 	switch {
-	case o.Socket != "" && o.URL == "":
-		t.DialContext = dialSocket(daemonapi.SocketAt(o.Socket))
-	case o.URL != "" && o.Socket == "":
-		u, err := url.Parse(o.URL)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
-			u.RawQuery != "" || u.User != nil {
+	case options.Socket != "" && options.URL == "":
+		transport.DialContext = dialSocket(daemonapi.SocketAt(options.Socket))
+	case options.URL != "" && options.Socket == "":
+		target, err := url.Parse(options.URL)
+		if err != nil || target.Scheme != "https" && target.Scheme != "http" || target.Host == "" ||
+			strings.Trim(target.Path, "/") != "" ||
+			target.RawQuery != "" || target.User != nil {
 			return nil, errors.New("client: the URL must be https://ADDRESS:PORT")
 		}
-		if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsLoopback() {
+		if ip := net.ParseIP(target.Hostname()); ip == nil || !ip.IsLoopback() {
 			return nil, errors.New("client: the URL must name a loopback address")
 		}
-		if u.Scheme != "https" || len(o.Certificate) == 0 {
+		if target.Scheme != "https" || len(options.Certificate) == 0 {
 			return nil, errPlain
 		}
-		if t.TLSClientConfig, err = pinned(o.Certificate); err != nil {
+		if transport.TLSClientConfig, err = pinned(options.Certificate); err != nil {
 			return nil, err
 		}
-		t.DialContext, c.base = (&net.Dialer{Timeout: daemonapi.DialTime}).DialContext, "https://"+u.Host
+		transport.DialContext, daemon.base = (&net.Dialer{Timeout: daemonapi.DialTime}).DialContext, "https://"+target.Host
 	default:
 		return nil, errors.New("client: give a socket or a URL")
 	}
-	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
+	daemon.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
-	return c, nil
+	return daemon, nil
 }
 
 // Dial returns a client of the daemon that serves the state directory, with those
@@ -153,32 +155,32 @@ type request struct {
 	also         int    // a status besides 200 that comes with the answer
 }
 
-func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
-	u := c.base + q.path
-	if len(q.query) > 0 {
-		u += "?" + q.query.Encode()
+func (c *Client) send(ctx context.Context, request request) (*http.Response, error) {
+	u := c.base + request.path
+	if len(request.query) > 0 {
+		u += "?" + request.query.Encode()
 	}
 	var body io.Reader
-	if q.body != nil {
-		body = bytes.NewReader(q.body)
+	if request.body != nil {
+		body = bytes.NewReader(request.body)
 	}
-	req, err := http.NewRequestWithContext(ctx, q.method, u, body)
+	req, err := http.NewRequestWithContext(ctx, request.method, u, body)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSick, err)
 	}
-	if q.body != nil {
+	if request.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if q.statement != "" {
-		req.Header.Set(daemonapi.StatementHeader, q.statement)
+	if request.statement != "" {
+		req.Header.Set(daemonapi.StatementHeader, request.statement)
 	}
-	if q.headless {
+	if request.headless {
 		req.Header.Set(daemonapi.HeadlessHeader, "1")
 	}
-	if q.accept != "" {
-		req.Header.Set("Accept", q.accept)
+	if request.accept != "" {
+		req.Header.Set("Accept", request.accept)
 	}
-	for _, r := range q.roles {
+	for _, r := range request.roles {
 		if t := c.tokens[r]; t != "" {
 			req.Header.Set("Authorization", "Bearer "+t)
 			break
@@ -192,28 +194,28 @@ func (c *Client) send(ctx context.Context, q request) (*http.Response, error) {
 }
 
 // call sends a request and decodes the answer into out, which must be a pointer.
-func (c *Client) call(ctx context.Context, q request, out any) error {
+func (c *Client) call(ctx context.Context, request request, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	resp, err := c.send(ctx, q)
+	resp, err := c.send(ctx, request)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(resp.Body, daemonapi.MaxAnswer+1))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, daemonapi.MaxAnswer+1))
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSick, err)
 	}
-	if len(b) > daemonapi.MaxAnswer {
+	if len(data) > daemonapi.MaxAnswer {
 		return fmt.Errorf("%w: its answer is larger than %d bytes", ErrSick, daemonapi.MaxAnswer)
 	}
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != q.also {
-		return refusal(resp, b)
+	if resp.StatusCode != http.StatusOK && resp.StatusCode != request.also {
+		return refusal(resp, data)
 	}
 	if !isJSON(resp) {
 		return fmt.Errorf("%w: its answer is not JSON", ErrSick)
 	}
-	if err := json.Unmarshal(b, out, jsontext.AllowDuplicateNames(false)); err != nil {
+	if err := json.Unmarshal(data, out, jsontext.AllowDuplicateNames(false)); err != nil {
 		return fmt.Errorf("%w: its answer cannot be read: %w", ErrSick, err)
 	}
 	return nil

@@ -28,26 +28,26 @@ func (g *Guard) prompt(ctx context.Context, v phases.Verdict) error {
 
 // wait returns nil when the question that the verdict names is closed, so that it is
 // worth asking the host again. It reads the queue in the caller's goroutine.
-func (g *Guard) wait(ctx context.Context, v phases.Verdict, end time.Time) error {
-	if v.Approval == nil || g.o.Wait <= 0 {
-		return refuse(ErrUnanswered, v.Phase, v, "", nil)
+func (g *Guard) wait(ctx context.Context, verdict phases.Verdict, end time.Time) error {
+	if verdict.Approval == nil || g.o.Wait <= 0 {
+		return refuse(ErrUnanswered, verdict.Phase, verdict, "", nil)
 	}
 	if g.o.Waiting != nil {
-		g.o.Waiting(v.Clone())
+		g.o.Waiting(verdict.Clone())
 	}
 	for {
-		item, err := g.host.Approval(ctx, v.Approval.ID)
+		item, err := g.host.Approval(ctx, verdict.Approval.ID)
 		switch {
 		case ctx.Err() != nil:
-			return refuse(ErrUnanswered, v.Phase, v, "", ctx.Err())
+			return refuse(ErrUnanswered, verdict.Phase, verdict, "", ctx.Err())
 		case err != nil:
-			return refuse(ErrFailed, v.Phase, v, "the queue of approvals cannot be read", err)
+			return refuse(ErrFailed, verdict.Phase, verdict, "the queue of approvals cannot be read", err)
 		case item.State == approvals.Expired:
-			return refuse(ErrUnanswered, v.Phase, v, "", nil)
+			return refuse(ErrUnanswered, verdict.Phase, verdict, "", nil)
 		case item.State != approvals.Pending:
 			return nil
 		case !time.Now().Before(end):
-			return refuse(ErrUnanswered, v.Phase, v, "", context.DeadlineExceeded)
+			return refuse(ErrUnanswered, verdict.Phase, verdict, "", context.DeadlineExceeded)
 		}
 		select {
 		case <-ctx.Done():

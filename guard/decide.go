@@ -51,25 +51,25 @@ func decide[A any, P actionOf[A]](ctx context.Context, g *Guard, phase phases.Ph
 func (g *Guard) verdict(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
 	end := time.Now().Add(g.o.Wait)
 	for questions := 0; ; questions++ {
-		v, err := g.host.InvokeWith(ctx, inv, o)
+		verdict, err := g.host.InvokeWith(ctx, inv, o)
 		switch {
 		case err != nil:
-			return v, refuse(ErrFailed, inv.Phase, v, "", err)
-		case v.Phase != inv.Phase:
-			return v, refuse(ErrFailed, inv.Phase, v, "the verdict is of another phase", nil)
-		case v.Decision == phases.Allow:
-			return v, nil
-		case v.Decision == phases.Ask && o.Delegated && v.Runs():
-			return v, g.prompt(ctx, v)
-		case v.Decision == phases.Ask && questions < maxQuestions:
+			return verdict, refuse(ErrFailed, inv.Phase, verdict, "", err)
+		case verdict.Phase != inv.Phase:
+			return verdict, refuse(ErrFailed, inv.Phase, verdict, "the verdict is of another phase", nil)
+		case verdict.Decision == phases.Allow:
+			return verdict, nil
+		case verdict.Decision == phases.Ask && o.Delegated && verdict.Runs():
+			return verdict, g.prompt(ctx, verdict)
+		case verdict.Decision == phases.Ask && questions < maxQuestions:
 			// Whatever the person says, the host answers: a decision on file is no verdict.
-			if err := g.wait(ctx, v, end); err != nil {
-				return v, err
+			if err := g.wait(ctx, verdict, end); err != nil {
+				return verdict, err
 			}
-		case v.Decision == phases.Ask:
-			return v, refuse(ErrUnanswered, inv.Phase, v, "too many questions, one after the other", nil)
+		case verdict.Decision == phases.Ask:
+			return verdict, refuse(ErrUnanswered, inv.Phase, verdict, "too many questions, one after the other", nil)
 		default:
-			return v, refuse(classOf(v), inv.Phase, v, "", nil)
+			return verdict, refuse(classOf(verdict), inv.Phase, verdict, "", nil)
 		}
 	}
 }

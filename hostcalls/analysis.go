@@ -12,7 +12,7 @@ import (
 // shellStepFuel is charged for each step of the shell walker.
 const shellStepFuel = 500
 
-func shellParse(ctx context.Context, s *Session, a *Args) (Result, error) {
+func shellParse(ctx context.Context, session *Session, a *Args) (Result, error) {
 	if !utf8.Valid(a.In[0]) {
 		return Result{Code: int64(Invalid)}, nil
 	}
@@ -27,7 +27,7 @@ func shellParse(ctx context.Context, s *Session, a *Args) (Result, error) {
 	if spent {
 		return Result{Fuel: int64(steps) * shellStepFuel}, nil
 	}
-	return s.answer(reply, int64(steps)*shellStepFuel)
+	return session.answer(reply, int64(steps)*shellStepFuel)
 }
 
 // spent reports whether the guest cannot pay so much. Then the call ends with that as its

@@ -13,7 +13,7 @@ type port func(ctx context.Context, actor phases.Actor, request jsontext.Value) 
 
 // ask hands a request to its port. Without one, or in an observing turn, the
 // call is not available; then the observed wish is kept for the record.
-func (s *Session) ask(ctx context.Context, name string, p port, a *Args) (Result, error) {
+func (s *Session) ask(ctx context.Context, name string, port port, a *Args) (Result, error) {
 	request := jsontext.Value(a.In[0])
 	if !request.IsValid() || request.Kind() != '{' {
 		return Result{Code: int64(Invalid)}, nil
@@ -22,11 +22,11 @@ func (s *Session) ask(ctx context.Context, name string, p port, a *Args) (Result
 		s.wishes = append(s.wishes, Wish{Call: name, Request: request})
 		return Result{Code: int64(Unavailable)}, nil
 	}
-	if p == nil {
+	if port == nil {
 		return Result{Code: int64(Unavailable)}, nil
 	}
 	ctx, spent := withMeter(ctx, a.Fuel)
-	reply, err := p(ctx, s.cfg.Actor, request)
+	reply, err := port(ctx, s.cfg.Actor, request)
 	res, err := s.portResult(name, reply, err)
 	res.Fuel += spent()
 	return res, err

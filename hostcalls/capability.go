@@ -77,23 +77,23 @@ type Grants struct {
 // ParseGrants reads a list of capabilities; duplicates are harmless. Every error is
 // errors.Is(err, ErrCapability).
 func ParseGrants(list []string) (Grants, error) {
-	g := Grants{names: map[string]bool{}}
-	g.rewrite, g.effects = phases.GrantsOf(list)
+	grants := Grants{names: map[string]bool{}}
+	grants.rewrite, grants.effects = phases.GrantsOf(list)
 	for _, s := range list {
 		c, err := parseCapability(s)
 		if err != nil {
 			return Grants{}, err
 		}
-		g.names[c.Name] = true
-		if c.Name == "rewrite" && !slices.Contains(g.prefixes, c.Param) {
-			g.prefixes = append(g.prefixes, c.Param)
+		grants.names[c.Name] = true
+		if c.Name == "rewrite" && !slices.Contains(grants.prefixes, c.Param) {
+			grants.prefixes = append(grants.prefixes, c.Param)
 		}
 	}
-	slices.Sort(g.prefixes)
-	if len(g.prefixes) > 0 && g.prefixes[0] == "" {
-		g.prefixes = []string{""}
+	slices.Sort(grants.prefixes)
+	if len(grants.prefixes) > 0 && grants.prefixes[0] == "" {
+		grants.prefixes = []string{""}
 	}
-	return g, nil
+	return grants, nil
 }
 
 // Has reports whether the call of the name may be made at all.

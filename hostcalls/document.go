@@ -109,52 +109,52 @@ func (d document) get(a *Args) Result {
 
 func (d document) kind(a *Args) Result {
 	v, e, took := d.find(string(a.In[0]))
-	r := Result{Code: int64(e), Fuel: d.fuel(0, took)}
+	result := Result{Code: int64(e), Fuel: d.fuel(0, took)}
 	if e != 0 {
-		return r
+		return result
 	}
 	switch v.Kind() {
 	case 'n':
-		r.Code = 0
+		result.Code = 0
 	case 't', 'f':
-		r.Code = 1
+		result.Code = 1
 	case '0':
-		r.Code = 2
+		result.Code = 2
 	case '"':
-		r.Code = 3
+		result.Code = 3
 	case '[':
-		r.Code = 4
+		result.Code = 4
 	case '{':
-		r.Code = 5
+		result.Code = 5
 	default:
-		r.Code = int64(Invalid)
+		result.Code = int64(Invalid)
 	}
-	return r
+	return result
 }
 
 // keys puts the member names of an object, or the length of an array, into the
 // reply; other values have neither and answer Absent.
-func (s *Session) keys(d document, a *Args) Result {
-	v, e, took := d.find(string(a.In[0]))
+func (s *Session) keys(document document, a *Args) Result {
+	value, e, took := document.find(string(a.In[0]))
 	if e != 0 {
-		return Result{Code: int64(e), Fuel: d.fuel(0, took)}
+		return Result{Code: int64(e), Fuel: document.fuel(0, took)}
 	}
-	r := Result{Fuel: d.fuel(4*len(v), took+keysByte*int64(len(v)))}
-	object := v.Kind() == '{'
-	if !object && v.Kind() != '[' {
-		r.Code = int64(Absent)
-		return r
+	result := Result{Fuel: document.fuel(4*len(value), took+keysByte*int64(len(value)))}
+	object := value.Kind() == '{'
+	if !object && value.Kind() != '[' {
+		result.Code = int64(Absent)
+		return result
 	}
-	dec := jsontext.NewDecoder(bytes.NewReader(v), jsontext.AllowDuplicateNames(true)) // the document has none
+	dec := jsontext.NewDecoder(bytes.NewReader(value), jsontext.AllowDuplicateNames(true)) // the document has none
 	if _, err := dec.ReadToken(); err != nil {
-		return Result{Code: int64(Invalid), Fuel: r.Fuel}
+		return Result{Code: int64(Invalid), Fuel: result.Fuel}
 	}
 	names, n := []byte{'['}, 0
 	for ; dec.PeekKind() != '}' && dec.PeekKind() != ']'; n++ {
 		if object {
 			name, err := dec.ReadValue()
 			if err != nil {
-				return Result{Code: int64(Invalid), Fuel: r.Fuel}
+				return Result{Code: int64(Invalid), Fuel: result.Fuel}
 			}
 			if n > 0 {
 				names = append(names, ',')
@@ -162,14 +162,14 @@ func (s *Session) keys(d document, a *Args) Result {
 			names = append(names, name...)
 		}
 		if err := dec.SkipValue(); err != nil {
-			return Result{Code: int64(Invalid), Fuel: r.Fuel}
+			return Result{Code: int64(Invalid), Fuel: result.Fuel}
 		}
 	}
-	r.Fuel = d.fuel(4*len(v), took+keysByte*int64(len(v))+int64(n)*keysEntry)
+	result.Fuel = document.fuel(4*len(value), took+keysByte*int64(len(value))+int64(n)*keysEntry)
 	if object {
 		s.reply = append(names, ']')
 	} else {
 		s.reply = strconv.AppendInt(nil, int64(n), 10)
 	}
-	return r
+	return result
 }

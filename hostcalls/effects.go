@@ -36,40 +36,40 @@ func (l *effectLog) notes() []string {
 
 // add checks an effect and keeps it. What the phase, the pass and the grants
 // permit is decided by package phases; order, counts and sizes here.
-func (s *Session) add(e phases.Effect, size int) (Result, error) {
-	l := &s.effects
-	if l.blocked && e.Kind != phases.EffectAnnotate && e.Kind != phases.EffectRedact {
-		if l.dropped == nil {
-			l.dropped = map[phases.EffectKind]int{}
+func (s *Session) add(effect phases.Effect, size int) (Result, error) {
+	log := &s.effects
+	if log.blocked && effect.Kind != phases.EffectAnnotate && effect.Kind != phases.EffectRedact {
+		if log.dropped == nil {
+			log.dropped = map[phases.EffectKind]int{}
 		}
-		l.dropped[e.Kind]++
+		log.dropped[effect.Kind]++
 		return Result{}, nil
 	}
 	fuel := int64(0)
-	if e.Kind != phases.EffectBlock {
+	if effect.Kind != phases.EffectBlock {
 		switch {
 		case size > MaxEffect:
 			return Result{Code: int64(TooLarge)}, nil
-		case l.count >= s.limits.Effects, l.bytes+size > s.limits.EffectBytes:
+		case log.count >= s.limits.Effects, log.bytes+size > s.limits.EffectBytes:
 			return Result{Code: int64(Budget)}, nil
 		}
 	}
-	if e.Kind == phases.EffectRewrite || e.Kind == phases.EffectRedact {
-		fuel = 5 * int64(len(l.action)) // the result is decoded as a whole
+	if effect.Kind == phases.EffectRewrite || effect.Kind == phases.EffectRedact {
+		fuel = 5 * int64(len(log.action)) // the result is decoded as a whole
 	}
-	action, err := phases.ApplyEffect(s.cfg.Phase, s.cfg.Pass, l.action, s.cfg.Actor, e)
+	action, err := phases.ApplyEffect(s.cfg.Phase, s.cfg.Pass, log.action, s.cfg.Actor, effect)
 	if err != nil {
 		no := errnoOf(err)
 		s.poisonWith(err)
 		return Result{Code: int64(no), Fuel: fuel}, nil
 	}
-	l.action = action
-	l.list = append(l.list, e)
-	if e.Kind == phases.EffectBlock {
-		l.blocked = true
+	log.action = action
+	log.list = append(log.list, effect)
+	if effect.Kind == phases.EffectBlock {
+		log.blocked = true
 	} else {
-		l.count++
-		l.bytes += size
+		log.count++
+		log.bytes += size
 	}
 	return Result{Fuel: fuel}, nil
 }
@@ -118,28 +118,28 @@ func effectAsk(_ context.Context, s *Session, a *Args) (Result, error) {
 	return s.add(phases.Effect{Kind: phases.EffectAsk, Text: cutText(doc.Reason, MaxReason), Value: raw}, len(raw))
 }
 
-func effectRewrite(_ context.Context, s *Session, a *Args) (Result, error) {
-	path, value := a.In[0], a.In[1]
-	e := phases.Effect{Kind: phases.EffectRewrite, Path: string(path)}
+func effectRewrite(_ context.Context, session *Session, args *Args) (Result, error) {
+	path, value := args.In[0], args.In[1]
+	effect := phases.Effect{Kind: phases.EffectRewrite, Path: string(path)}
 	switch {
 	case !utf8.Valid(path) || !utf8.Valid(value):
 		return invalidEffect, nil
-	case a.I32 == 0:
-		if e.Value = bytes.TrimSpace(value); !e.Value.IsValid() {
+	case args.I32 == 0:
+		if effect.Value = bytes.TrimSpace(value); !effect.Value.IsValid() {
 			return invalidEffect, nil
 		}
-	case a.I32 == 1:
+	case args.I32 == 1:
 		quoted, err := jsontext.AppendQuote(nil, value)
 		if err != nil {
 			return invalidEffect, nil
 		}
-		e.Value = quoted
-	case a.I32 == 2 && len(value) == 0:
-		e.Remove = true
+		effect.Value = quoted
+	case args.I32 == 2 && len(value) == 0:
+		effect.Remove = true
 	default:
 		return invalidEffect, nil
 	}
-	return s.add(e, len(path)+len(value))
+	return session.add(effect, len(path)+len(value))
 }
 
 func effectRedact(_ context.Context, s *Session, a *Args) (Result, error) {

@@ -22,9 +22,9 @@ const (
 	pathByteFuel = 20 // for each byte of the answer: some characters are decomposed into eighteen
 )
 
-func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
+func pathResolve(ctx context.Context, session *Session, args *Args) (Result, error) {
 	var req pathQuery
-	if err := strictObject(a.In[0], &req); err != nil || req.CWD != "" && !strings.HasPrefix(req.CWD, "/") {
+	if err := strictObject(args.In[0], &req); err != nil || req.CWD != "" && !strings.HasPrefix(req.CWD, "/") {
 		return Result{Code: int64(Invalid)}, nil
 	}
 	if len(req.Paths) > maxPaths {
@@ -32,51 +32,52 @@ func pathResolve(ctx context.Context, s *Session, a *Args) (Result, error) {
 	}
 	cwd := req.CWD
 	if cwd == "" {
-		cwd = s.cfg.CWD
+		cwd = session.cfg.CWD
 	}
 	reply := pathReply{Results: []pathResult{}}
-	before, size := len(s.fileReads), 0
-	walk := &links.Walk{Read: s.readlink, MayLook: s.mayLook, MaxElements: maxElements}
+	before, size := len(session.fileReads), 0
+	walk := &links.Walk{Read: session.readlink, MayLook: session.mayLook, MaxElements: maxElements}
 	fuel := func() int64 {
-		perElement := int64(elementFuel + patternFuel*(len(s.cfg.Scopes.FSRead)+len(s.cfg.Scopes.FSWrite)))
-		return int64(len(reply.Results)+1)*pathFuel + int64(len(s.fileReads)-before)*fileReadFuel +
+		perElement := int64(elementFuel + patternFuel*(len(session.cfg.Scopes.FSRead)+len(session.cfg.Scopes.FSWrite)))
+		return int64(len(reply.Results)+1)*pathFuel + int64(len(session.fileReads)-before)*fileReadFuel +
 			int64(walk.Elements)*perElement + int64(size)*pathByteFuel
 	}
 	for _, p := range req.Paths {
 		if len(p) > maxPathText {
 			return Result{Code: int64(TooLarge), Fuel: fuel()}, nil
 		}
-		n := paths.Normalize(p, cwd, s.cfg.Home)
-		r := pathResult{Input: p, Path: n.Path, Key: n.Key, Keys: n.Keys, Absolute: n.Absolute, Notes: n.Notes}
-		r.Links = "unknown"
-		if s.cfg.Files != nil && n.Absolute {
-			w := s.readings(ctx, walk, n)
-			r.Resolved, r.Links = w[0].Whole(), w[0].State
+		n := paths.Normalize(p, cwd, session.cfg.Home)
+		result := pathResult{Input: p, Path: n.Path, Key: n.Key, Keys: n.Keys, Absolute: n.Absolute, Notes: n.Notes}
+		result.Links = "unknown"
+		if session.cfg.Files != nil && n.Absolute {
+			w := session.readings(ctx, walk, n)
+			result.Resolved, result.Links = w[0].Whole(), w[0].State
 			for _, other := range w[1:] {
-				r.also(other.Whole())
+				result.also(other.Whole())
 			}
 		}
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
-		if a.spent(fuel()) {
+		if args.spent(fuel()) {
 			return Result{Fuel: fuel()}, nil
 		}
-		if r.Resolved != "" && r.Resolved != r.Path {
-			r.also(r.Resolved)
+		if result.Resolved != "" && result.Resolved != result.Path {
+			result.also(result.Resolved)
 		}
 		// A name of bytes that are no text can be on a disk and behind file:, but not in JSON.
-		r.Path, r.Resolved = strings.ToValidUTF8(r.Path, "\uFFFD"), strings.ToValidUTF8(r.Resolved, "\uFFFD")
-		size += len(r.Path) + len(r.Resolved)
-		for _, k := range r.Keys {
+		result.Path, result.Resolved = strings.ToValidUTF8(result.Path, "\uFFFD"),
+			strings.ToValidUTF8(result.Resolved, "\uFFFD")
+		size += len(result.Path) + len(result.Resolved)
+		for _, k := range result.Keys {
 			size += len(k)
 		}
-		if size > s.limits.Reply {
+		if size > session.limits.Reply {
 			return Result{Code: int64(TooLarge), Fuel: fuel()}, nil
 		}
-		reply.Results = append(reply.Results, r)
+		reply.Results = append(reply.Results, result)
 	}
-	return s.answer(reply, fuel())
+	return session.answer(reply, fuel())
 }
 
 // readings follows the links of a path as it is written, which is what systems do

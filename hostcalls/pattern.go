@@ -24,9 +24,9 @@ const (
 	maxGlobAlts     = 64      // alternatives of all braces of one glob, multiplied
 )
 
-func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
+func patternMatch(ctx context.Context, session *Session, args *Args) (Result, error) {
 	var req patternQuery
-	if err := strictObject(a.In[0], &req); err != nil {
+	if err := strictObject(args.In[0], &req); err != nil {
 		return Result{Code: int64(Invalid)}, nil
 	}
 	if len(req.Patterns) > maxPatterns || len(req.Texts) > maxPatternTexts {
@@ -37,21 +37,21 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 	}
 	var match []matcher
 	work, classes := 0, 0
-	for _, p := range req.Patterns {
+	for _, path := range req.Patterns {
 		if ctx.Err() != nil {
 			return Result{}, ctx.Err()
 		}
 		if req.Kind == "re2" {
-			if classes += classWork(p, req.IgnoreCase); classes > maxClassWork {
+			if classes += classWork(path, req.IgnoreCase); classes > maxClassWork {
 				return Result{Code: int64(TooLarge), Fuel: int64(work)}, nil
 			}
 		}
-		m, e := newMatcher(req.Kind, p, req.IgnoreCase)
+		m, e := newMatcher(req.Kind, path, req.IgnoreCase)
 		if e != 0 {
 			return Result{Code: int64(e), Fuel: int64(work) + int64(classes)}, nil
 		}
 		match = append(match, m)
-		if work += max(20*m.size, 8*len(p)); a.spent(int64(work) + int64(classes)) {
+		if work += max(20*m.size, 8*len(path)); args.spent(int64(work) + int64(classes)) {
 			return Result{Fuel: int64(work) + int64(classes)}, nil
 		}
 		for _, t := range req.Texts {
@@ -65,12 +65,12 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 	}
 	reply := patternReply{Matches: []patternHit{}}
 	steps := &glob.Work{Stop: ctx.Err}
-	for ti, t := range req.Texts {
+	for i, t := range req.Texts {
 		for pi, m := range match {
 			if ctx.Err() != nil {
 				return Result{}, ctx.Err()
 			}
-			if fuel := 4*int64(work) + int64(classes); a.spent(fuel) {
+			if fuel := 4*int64(work) + int64(classes); args.spent(fuel) {
 				return Result{Fuel: fuel}, nil
 			}
 			before, paid := steps.Steps, m.size*(len(t)+1)
@@ -85,11 +85,11 @@ func patternMatch(ctx context.Context, s *Session, a *Args) (Result, error) {
 			work += max(0, steps.Steps-before-paid)
 			if ok {
 				reply.Any = true
-				reply.Matches = append(reply.Matches, patternHit{Text: ti, Pattern: pi, Start: start, End: end})
+				reply.Matches = append(reply.Matches, patternHit{Text: i, Pattern: pi, Start: start, End: end})
 			}
 		}
 	}
-	return s.answer(reply, 4*int64(work)+int64(classes))
+	return session.answer(reply, 4*int64(work)+int64(classes))
 }
 
 // Costs of reading character classes, in nanoseconds. They are found before the

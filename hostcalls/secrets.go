@@ -9,7 +9,7 @@ import (
 
 const maxSecrets = 256
 
-func findSecrets(ctx context.Context, s *Session, a *Args) (Result, error) {
+func findSecrets(ctx context.Context, session *Session, a *Args) (Result, error) {
 	if !utf8.Valid(a.In[0]) {
 		return Result{Code: int64(Invalid)}, nil
 	}
@@ -25,5 +25,5 @@ func findSecrets(ctx context.Context, s *Session, a *Args) (Result, error) {
 		}
 		reply.Secrets = append(reply.Secrets, secretPlace{Kind: f.Kind, Start: f.Start, End: f.End})
 	}
-	return s.answer(reply, 0)
+	return session.answer(reply, 0)
 }

@@ -75,28 +75,28 @@ type Session struct {
 // is a *phases.Fault: kind protocol for a document that is not strict JSON or
 // over its limit, kind load for a configuration that is not valid.
 func NewSession(cfg SessionConfig) (*Session, error) {
-	s := &Session{cfg: cfg, limits: cfg.Limits.withDefaults()}
+	session := &Session{cfg: cfg, limits: cfg.Limits.withDefaults()}
 	if !cfg.Phase.Valid() {
 		return nil, phases.NewFault(phases.KindProtocol, "unknown phase", nil)
 	}
-	s.cfg.Actor.Rewrite, s.cfg.Actor.Grants = cfg.Granted.rewrite, cfg.Granted.effects
-	s.effects.action = cfg.Action
+	session.cfg.Actor.Rewrite, session.cfg.Actor.Grants = cfg.Granted.rewrite, cfg.Granted.effects
+	session.effects.action = cfg.Action
 	if !cfg.Action.IsValid() {
 		return nil, phases.NewFault(phases.KindProtocol, "the action is not valid", errDocument)
 	}
 	var err error
-	if s.input, err = newDocument(cfg.Input, s.limits.Input); err != nil {
+	if session.input, err = newDocument(cfg.Input, session.limits.Input); err != nil {
 		return nil, phases.NewFault(phases.KindProtocol, "the input document is not valid", err)
 	}
 	if cfg.Config == nil {
 		cfg.Config = jsontext.Value("null")
 	}
-	if s.config, err = newDocument(cfg.Config, s.limits.Input); err != nil {
+	if session.config, err = newDocument(cfg.Config, session.limits.Input); err != nil {
 		return nil, phases.NewFault(phases.KindLoad, "the hook's configuration is not valid", err)
 	}
-	s.initRandom = stream{seed: cfg.InitSeed}
-	s.random = stream{seed: cfg.Seed, rest: cfg.Random}
-	return s, nil
+	session.initRandom = stream{seed: cfg.InitSeed}
+	session.random = stream{seed: cfg.Seed, rest: cfg.Random}
+	return session, nil
 }
 
 // BeginInit says that guest code of start or _initialize is about to run: only
@@ -119,42 +119,42 @@ func (s *Session) Do(ctx context.Context, c *Call, a *Args) (Result, error) {
 	return res, err
 }
 
-func (s *Session) do(ctx context.Context, c *Call, a *Args) (res Result, err error) {
+func (s *Session) do(ctx context.Context, call *Call, args *Args) (res Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			res, err = Result{}, handlerFault(c.Name, fmt.Errorf("panic: %v", p))
+			res, err = Result{}, handlerFault(call.Name, fmt.Errorf("panic: %v", p))
 		}
 	}()
-	if s.init && !c.InInit {
+	if s.init && !call.InInit {
 		return Result{}, phases.NewFault(phases.KindHostcall, "the hook made a call before its phase began",
-			fmt.Errorf("%s during start or _initialize", c.Name))
+			fmt.Errorf("%s during start or _initialize", call.Name))
 	}
-	if c.Replies {
+	if call.Replies {
 		s.reply = nil
 	}
-	if e := s.admit(c, a); e != 0 {
-		return s.refused(c, e, "not admitted")
+	if e := s.admit(call, args); e != 0 {
+		return s.refused(call, e, "not admitted")
 	}
 	if s.cfg.Inject != nil {
-		if res, ok := s.cfg.Inject.Inject(s.hostcalls, c, a); ok {
+		if res, ok := s.cfg.Inject.Inject(s.hostcalls, call, args); ok {
 			if res.Code < 0 {
-				return s.refused(c, Errno(res.Code), "injected")
+				return s.refused(call, Errno(res.Code), "injected")
 			}
 			return res, nil
 		}
 	}
-	if res, err = c.Handle(ctx, s, a); err != nil {
+	if res, err = call.Handle(ctx, s, args); err != nil {
 		if phases.FaultOf(err) == nil {
-			err = handlerFault(c.Name, err)
+			err = handlerFault(call.Name, err)
 		}
 		return Result{}, err
 	}
-	if res.Code < 0 && c.Result == ResultI32 {
-		r := s.refuse(c, Errno(res.Code), "refused by its rules")
+	if res.Code < 0 && call.Result == ResultI32 {
+		r := s.refuse(call, Errno(res.Code), "refused by its rules")
 		r.Fuel = res.Fuel
 		return r, nil
 	}
-	if c.Replies {
+	if call.Replies {
 		if len(s.reply) > s.limits.Reply {
 			s.reply = nil
 			return Result{Code: int64(TooLarge), Fuel: res.Fuel}, nil

@@ -73,43 +73,43 @@ func stateGet(ctx context.Context, s *Session, a *Args) (Result, error) {
 	return Result{Out: e.value}, nil
 }
 
-func statePut(ctx context.Context, s *Session, a *Args) (Result, error) {
+func statePut(ctx context.Context, session *Session, a *Args) (Result, error) {
 	switch {
 	case !validStateKey(a.In[0]):
 		return Result{Code: int64(Invalid)}, nil
-	case s.cfg.State == nil:
+	case session.cfg.State == nil:
 		return Result{Code: int64(Unavailable)}, nil
 	}
 	key, value := string(a.In[0]), a.In[1]
-	e, err := s.entry(ctx, key)
+	entry, err := session.entry(ctx, key)
 	switch {
 	case err != nil:
 		return Result{}, err
-	case e == nil:
+	case entry == nil:
 		return Result{Code: int64(Budget)}, nil
 	}
-	if !s.state.usageKnown {
-		if s.state.keys, s.state.bytes, err = s.cfg.State.Usage(ctx); err != nil {
+	if !session.state.usageKnown {
+		if session.state.keys, session.state.bytes, err = session.cfg.State.Usage(ctx); err != nil {
 			return Result{}, phases.NewFault(phases.KindStore, "the hook's state could not be read", err)
 		}
-		s.state.usageKnown = true
+		session.state.usageKnown = true
 	}
-	keys, size := s.state.keys, s.state.bytes
-	if e.value != nil {
-		keys, size = keys-1, size-len(key)-len(e.value)
+	keys, size := session.state.keys, session.state.bytes
+	if entry.value != nil {
+		keys, size = keys-1, size-len(key)-len(entry.value)
 	}
 	if len(value) > 0 {
 		keys, size = keys+1, size+len(key)+len(value)
 	}
 	// Removing and shrinking stay possible when a namespace is over its quota.
-	if (keys > MaxStateKeys && keys > s.state.keys) || (size > MaxState && size > s.state.bytes) {
+	if (keys > MaxStateKeys && keys > session.state.keys) || (size > MaxState && size > session.state.bytes) {
 		return Result{Code: int64(Budget)}, nil
 	}
-	s.state.keys, s.state.bytes = keys, size
-	e.written = true
-	e.value = nil
+	session.state.keys, session.state.bytes = keys, size
+	entry.written = true
+	entry.value = nil
 	if len(value) > 0 {
-		e.value = append([]byte{}, value...)
+		entry.value = append([]byte{}, value...)
 	}
 	return Result{}, nil
 }

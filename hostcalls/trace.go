@@ -98,12 +98,13 @@ func (v *TracedValue) Is(b []byte) bool {
 }
 
 // Called implements Tap.
-func (t *Trace) Called(c *Call, a *Args, r Result, reply []byte, err error) {
+func (t *Trace) Called(c *Call, a *Args, result Result, reply []byte, err error) {
 	if len(t.Calls) >= MaxTraceCalls || t.bytes > MaxTraceBytes {
 		t.Incomplete = true
 		return
 	}
-	call := TracedCall{Name: c.Name, Long: a.Long, I32: a.I32, Cap: a.Cap, Code: r.Code, Out: ValueOf(r.Out), Fuel: r.Fuel}
+	call := TracedCall{Name: c.Name, Long: a.Long, I32: a.I32, Cap: a.Cap, Code: result.Code, Out: ValueOf(result.Out),
+		Fuel: result.Fuel}
 	for _, in := range Inputs(c, a) {
 		call.In = append(call.In, ValueOf(in))
 		t.bytes += min(len(in), MaxTraceValue)
@@ -114,7 +115,7 @@ func (t *Trace) Called(c *Call, a *Args, r Result, reply []byte, err error) {
 	if f := phases.FaultOf(err); f != nil {
 		call.Fault = f.Kind
 	}
-	t.bytes += min(len(r.Out), MaxTraceValue) + min(len(reply), MaxTraceValue)
+	t.bytes += min(len(result.Out), MaxTraceValue) + min(len(reply), MaxTraceValue)
 	t.Calls = append(t.Calls, call)
 }
 
@@ -140,27 +141,27 @@ func (t *Trace) add(p PortAnswer) {
 
 // Record returns the configuration with everything that goes through its ports
 // and calls written to the trace. Ports that are missing stay missing.
-func (c SessionConfig) Record(t *Trace) SessionConfig {
-	c.Tap = t
+func (c SessionConfig) Record(trace *Trace) SessionConfig {
+	c.Tap = trace
 	if c.State != nil {
-		t.Ports = append(t.Ports, "state")
-		c.State = tracedState{t, c.State}
+		trace.Ports = append(trace.Ports, "state")
+		c.State = tracedState{trace, c.State}
 	}
 	if c.Tools != nil {
-		t.Ports = append(t.Ports, "tools")
-		c.Tools = tracedTools{t, c.Tools}
+		trace.Ports = append(trace.Ports, "tools")
+		c.Tools = tracedTools{trace, c.Tools}
 	}
 	if c.Leases != nil {
-		t.Ports = append(t.Ports, "leases")
-		c.Leases = tracedLeases{t, c.Leases}
+		trace.Ports = append(trace.Ports, "leases")
+		c.Leases = tracedLeases{trace, c.Leases}
 	}
 	if c.HTTP != nil {
-		t.Ports = append(t.Ports, "http")
-		c.HTTP = tracedHTTP{t, c.HTTP}
+		trace.Ports = append(trace.Ports, "http")
+		c.HTTP = tracedHTTP{trace, c.HTTP}
 	}
 	if c.Files != nil {
-		t.Ports = append(t.Ports, "files")
-		c.Files = tracedFiles{t, c.Files}
+		trace.Ports = append(trace.Ports, "files")
+		c.Files = tracedFiles{trace, c.Files}
 	}
 	return c
 }

@@ -73,9 +73,9 @@ func (k *Kernel) announceWaiting(ctx context.Context) error {
 
 // noticeOf logs that a configuration comes into force in the place of another, and what
 // there is to be announced of it. The error is ErrUnavailable.
-func (k *Kernel) noticeOf(ctx context.Context, s *snapshot, text string, ask Announcer) error {
+func (k *Kernel) noticeOf(ctx context.Context, snap *snapshot, text string, ask Announcer) error {
 	if ask == nil {
-		return k.notice(ctx, s, text)
+		return k.notice(ctx, snap, text)
 	}
 	k.announcing.mu.Lock()
 	defer k.announcing.mu.Unlock()
@@ -84,9 +84,9 @@ func (k *Kernel) noticeOf(ctx context.Context, s *snapshot, text string, ask Ann
 		return errors.Join(ErrUnavailable, err)
 	}
 	if a == nil {
-		return k.notice(ctx, s, text)
+		return k.notice(ctx, snap, text)
 	}
-	_, err = k.commit(ctx, k.configured(s, text, a))
+	_, err = k.commit(ctx, k.configured(snap, text, a))
 	a.Done(err == nil)
 	if err == nil {
 		k.announcing.waiting = nil // it decided nothing, and what changed since then is in this one

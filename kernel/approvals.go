@@ -33,7 +33,7 @@ func (i *invocation) askApproval(ctx context.Context, c *chain, verdict *phases.
 	if verdict.Decision != phases.Ask || verdict.Enforced == phases.EnforcedDelegated {
 		return nil, nil
 	}
-	q, err := i.lookUpApproval(context.WithoutCancel(ctx), c, verdict)
+	question, err := i.lookUpApproval(context.WithoutCancel(ctx), c, verdict)
 	if errors.Is(err, ErrConflict) {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (i *invocation) askApproval(ctx context.Context, c *chain, verdict *phases.
 		return nil, f
 	}
 	i.applyEnforcement(verdict)
-	return q, nil
+	return question, nil
 }
 
 func (i *invocation) lookUpApproval(ctx context.Context, c *chain, verdict *phases.Verdict) (*question, error) {
@@ -142,13 +142,13 @@ func (k *Kernel) approvalKey(raw, credential string) string {
 // stage adds the steps of the queue to the batch. An approval
 // that was signed for something else than what the record shows now is not used: the
 // error is a *phases.Fault, and nothing of the batch may be committed.
-func (q *question) stage(batch *Batch, i *invocation, c *chain, verdict *phases.Verdict, rec *audit.Record) error {
+func (q *question) stage(batch *Batch, i *invocation, chain *chain, verdict *phases.Verdict, rec *audit.Record) error {
 	if q == nil || verdict.Decision == phases.Block {
 		return nil // another reason blocks the invocation: nothing is asked or used
 	}
 	if q.used != nil {
 		now := approvals.Item{Kind: approvals.KindAsk, Key: q.used.Key, By: i.requester()}
-		show(&now, c, verdict, rec)
+		show(&now, chain, verdict, rec)
 		if err := queue.SameQuestion(q.used, &now); err != nil {
 			return i.kernel.unsound(context.Background(), q.used, "what was approved is not what would run", err)
 		}
@@ -157,7 +157,7 @@ func (q *question) stage(batch *Batch, i *invocation, c *chain, verdict *phases.
 	if q.fresh == nil {
 		return nil
 	}
-	show(q.fresh, c, verdict, rec)
+	show(q.fresh, chain, verdict, rec)
 	noteHidden(verdict, q.fresh)
 	batch.Approvals = append(batch.Approvals, approvals.Op{Create: q.fresh, Quota: i.snap.approvals.Quota, At: q.at})
 	batch.Events = append(batch.Events, i.kernel.approvalEvent(q.fresh, "requested", batch.Now, i.snap.revision))
@@ -166,7 +166,7 @@ func (q *question) stage(batch *Batch, i *invocation, c *chain, verdict *phases.
 
 // show fills in an ask's item from the record alone, with nothing that would differ for the same
 // question. When the approval is used, the kernel makes the signed content anew from the action.
-func show(item *approvals.Item, c *chain, verdict *phases.Verdict, rec *audit.Record) {
+func show(item *approvals.Item, chain *chain, verdict *phases.Verdict, rec *audit.Record) {
 	event := &rec.Verdict
 	item.Invocation, item.Phase, item.Tool = event.Invocation, event.Phase, event.Tool
 	item.Action, _ = phases.Get(event.Input, "/action")
@@ -179,8 +179,8 @@ func show(item *approvals.Item, c *chain, verdict *phases.Verdict, rec *audit.Re
 	}
 	scopes := verdict.Scopes
 	item.Scopes = &scopes
-	c.invocation.hide(item, verdict)
-	for _, a := range c.words.Asking() {
+	chain.invocation.hide(item, verdict)
+	for _, a := range chain.words.Asking() {
 		asking := approvals.Asking{Hook: a.Hook, Digest: a.Digest}
 		if a.Digest == "" && a.Hook == kernelName {
 			asking.Reason = a.Reason // of decideRest: a sentence of the kernel's own
@@ -204,33 +204,35 @@ func show(item *approvals.Item, c *chain, verdict *phases.Verdict, rec *audit.Re
 // answers a *phases.Fault when the stored approval does not count: any process that can
 // write the database can write "approved", but not a reviewer's signature, and
 // not a second use of one.
-func (k *Kernel) useApproval(ctx context.Context, s *snapshot, it *approvals.Item,
+func (k *Kernel) useApproval(ctx context.Context, snap *snapshot, item *approvals.Item,
 	at leases.Instant) (approvals.Op, phases.Event, error) {
 	fault := func(text string, err error) (approvals.Op, phases.Event, error) {
-		k.options.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count", slog.String("approval", it.ID),
+		k.options.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count",
+			slog.String("approval", item.ID),
 			slog.String("why", text))
 		return approvals.Op{}, phases.Event{}, storeFault(text, err)
 	}
-	d := it.Decision
+	d := item.Decision
 	if d == nil || d.Verdict != approvals.Approve {
 		return fault("what is on file as approved has no decision", approvals.ErrSignature)
 	}
-	if err := s.authority.Verify(it, d); err != nil {
+	if err := snap.authority.Verify(item, d); err != nil {
 		return fault("what is on file as approved was not signed by a reviewer", err)
 	}
-	e := k.approvalEvent(it, string(approvals.Consumed), at.Wall, s.revision)
-	e.ID = useID(it.ID)
-	used, err := k.options.Store.Events(ctx, wire.Query{ID: e.ID})
+	event := k.approvalEvent(item, string(approvals.Consumed), at.Wall, snap.revision)
+	event.ID = useID(item.ID)
+	used, err := k.options.Store.Events(ctx, wire.Query{ID: event.ID})
 	if err != nil {
 		return approvals.Op{}, phases.Event{}, err
 	}
 	if len(used) > 0 {
 		// It may just have been used, between the two looks at the store.
-		if again, err := k.options.Store.Approval(ctx, it.ID); err != nil || again == nil || again.State != it.State {
+		if again, err := k.options.Store.Approval(ctx, item.ID); err != nil || again == nil || again.State != item.State {
 			return approvals.Op{}, phases.Event{}, errors.Join(ErrConflict, err)
 		}
 		return fault("what is on file as approved has been used before", approvals.ErrDecided)
 	}
-	return approvals.Op{Change: &approvals.Change{ID: it.ID, From: approvals.Approved, To: approvals.Consumed, At: at}}, e,
+	return approvals.Op{Change: &approvals.Change{ID: item.ID, From: approvals.Approved, To: approvals.Consumed, At: at}},
+		event,
 		nil
 }

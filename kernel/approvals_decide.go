@@ -60,51 +60,51 @@ func (k *Kernel) step(ctx context.Context, ch *approvals.Change, it *approvals.I
 // ErrUnknown, -Decided, -Expired, -Content, -Signature, -Invalid of package approvals, or
 // ErrUnavailable. A decision that is about something else or not signed by a
 // reviewer is recorded as an attempt.
-func (k *Kernel) DecideApproval(ctx context.Context, id string, d approvals.Decision) (approvals.Item, error) {
-	d = ownDecision(d)
-	s := k.snapshot()
-	if s == nil {
+func (k *Kernel) DecideApproval(ctx context.Context, id string, decision approvals.Decision) (approvals.Item, error) {
+	decision = ownDecision(decision)
+	snap := k.snapshot()
+	if snap == nil {
 		return approvals.Item{}, ErrClosed
 	}
-	defer k.releaseSnapshot(ctx, s)
-	it, err := k.onFile(ctx, id)
+	defer k.releaseSnapshot(ctx, snap)
+	item, err := k.onFile(ctx, id)
 	if err != nil {
 		return approvals.Item{}, err
 	}
 	at := k.at(ctx)
 	now := at.Wall
-	d.Clock = at.StampOf(d.At) // whatever the caller says
-	err = s.authority.Check(it, &d, at, s.approvals.Timeout)
+	decision.Clock = at.StampOf(decision.At) // whatever the caller says
+	err = snap.authority.Check(item, &decision, at, snap.approvals.Timeout)
 	if err == nil {
-		err = k.speakable(d.Reason)
+		err = k.speakable(decision.Reason)
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, approvals.ErrExpired) && it.State == approvals.Pending:
-		op, e := k.expireApproval(it, at, s.revision)
+	case errors.Is(err, approvals.ErrExpired) && item.State == approvals.Pending:
+		op, e := k.expireApproval(item, at, snap.revision)
 		_, _ = k.commit(ctx, Batch{Now: now, Approvals: []approvals.Op{op}, Events: []phases.Event{e}})
-		return it.At(at), err
+		return item.At(at), err
 	case errors.Is(err, approvals.ErrSignature), errors.Is(err, approvals.ErrContent), errors.Is(err, approvals.ErrHidden):
-		e := k.approvalEvent(it, "refused", now, s.revision)
+		e := k.approvalEvent(item, "refused", now, snap.revision)
 		e.Reason = "a decision was refused: " + err.Error()
 		if _, cerr := k.commit(ctx, Batch{Now: now, Events: []phases.Event{e}}); cerr != nil {
-			return it.At(at), cerr
+			return item.At(at), cerr
 		}
-		return it.At(at), err
+		return item.At(at), err
 	default:
-		return it.At(at), err
+		return item.At(at), err
 	}
 	to := approvals.Denied
-	if d.Verdict == approvals.Approve {
+	if decision.Verdict == approvals.Approve {
 		to = approvals.Approved
 	}
-	ch := &approvals.Change{ID: it.ID, From: approvals.Pending, To: to, Decision: &d, At: at}
-	next := ch.Apply(*it)
+	ch := &approvals.Change{ID: item.ID, From: approvals.Pending, To: to, Decision: &decision, At: at}
+	next := ch.Apply(*item)
 	_, err = k.commit(ctx,
 		Batch{Now: now, Approvals: []approvals.Op{{Change: ch}},
-			Events: []phases.Event{k.approvalEvent(&next, string(to), now, s.revision)}})
+			Events: []phases.Event{k.approvalEvent(&next, string(to), now, snap.revision)}})
 	if errors.Is(err, ErrConflict) {
-		return it.At(at), approvals.ErrDecided
+		return item.At(at), approvals.ErrDecided
 	}
 	return next, err
 }
@@ -150,25 +150,25 @@ func (k *Kernel) FinishApproval(ctx context.Context, id, note string) error {
 // CheckApproval returns an item that is approved, not used yet, and whose
 // decision counts. Errors are as of FinishApproval.
 func (k *Kernel) CheckApproval(ctx context.Context, id string) (*approvals.Item, error) {
-	s := k.snapshot()
-	if s == nil {
+	snap := k.snapshot()
+	if snap == nil {
 		return nil, ErrClosed
 	}
-	defer k.releaseSnapshot(ctx, s)
-	it, err := k.onFile(ctx, id)
+	defer k.releaseSnapshot(ctx, snap)
+	item, err := k.onFile(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	at := k.at(ctx)
-	switch st := it.At(at).State; st {
+	switch st := item.At(at).State; st {
 	case approvals.Approved:
 	case approvals.Expired:
 		return nil, approvals.ErrExpired
 	default:
 		return nil, errors.Join(approvals.ErrDecided, errors.New("it is "+string(st)))
 	}
-	if _, _, err = k.useApproval(ctx, s, it, at); errors.Is(err, ErrConflict) {
+	if _, _, err = k.useApproval(ctx, snap, item, at); errors.Is(err, ErrConflict) {
 		err = approvals.ErrDecided
 	}
-	return it, err
+	return item, err
 }

@@ -12,36 +12,36 @@ import (
 )
 
 // approvalEvent makes the record of a step of an item. The item is redacted already.
-func (k *Kernel) approvalEvent(it *approvals.Item, what string, at time.Time, revision string) phases.Event {
-	e := phases.Event{
-		ID: k.options.NewID(at), Type: phases.EventApproval, Time: at, Invocation: it.Invocation, Phase: it.Phase,
-		Runtime: it.By.Runtime,
-		Session: it.By.Session, Agent: it.By.Agent, Tool: it.Tool, PolicyRevision: revision, Decision: what,
-		Reason: it.Reason,
+func (k *Kernel) approvalEvent(item *approvals.Item, what string, at time.Time, revision string) phases.Event {
+	event := phases.Event{
+		ID: k.options.NewID(at), Type: phases.EventApproval, Time: at, Invocation: item.Invocation, Phase: item.Phase,
+		Runtime: item.By.Runtime,
+		Session: item.By.Session, Agent: item.By.Agent, Tool: item.Tool, PolicyRevision: revision, Decision: what,
+		Reason: item.Reason,
 	}
-	if len(it.Hooks) > 0 {
-		e.Binding, e.HookDigest = it.Hooks[0].Hook, it.Hooks[0].Digest
+	if len(item.Hooks) > 0 {
+		event.Binding, event.HookDigest = item.Hooks[0].Hook, item.Hooks[0].Digest
 	}
-	if d := it.Decision; d != nil && what != "refused" {
-		e.DecidedBy, e.Reason, e.Signer = d.By, d.Reason, d.Key
+	if d := item.Decision; d != nil && what != "refused" {
+		event.DecidedBy, event.Reason, event.Signer = d.By, d.Reason, d.Key
 	}
-	out := approvalRecord{Approval: it.ID, Kind: it.Kind, Key: it.Key, By: it.By.Credential, Expires: it.Expires}
-	for _, h := range it.Hooks {
+	out := approvalRecord{Approval: item.ID, Kind: item.Kind, Key: item.Key, By: item.By.Credential, Expires: item.Expires}
+	for _, h := range item.Hooks {
 		out.Hooks = append(out.Hooks, h.Hook)
 	}
-	if content, err := it.Content(); err == nil {
+	if content, err := item.Content(); err == nil {
 		out.Content = content
 		switch what {
 		case "requested":
-			e.ID = requestedID(it.ID)
+			event.ID = requestedID(item.ID)
 			out.Seal, _ = k.sealItem(content, nil)
 		case string(approvals.Approved), string(approvals.Denied):
-			e.ID = decidedID(it.ID)
-			out.Seal, _ = k.sealItem(content, it.Decision) // it cannot fail: texts, times and bytes
+			event.ID = decidedID(item.ID)
+			out.Seal, _ = k.sealItem(content, item.Decision) // it cannot fail: texts, times and bytes
 		}
 	}
-	e.Output, _ = json.Marshal(&out) // texts and times: it cannot fail
-	return e
+	event.Output, _ = json.Marshal(&out) // texts and times: it cannot fail
+	return event
 }
 
 // useID is the id of the event that records the use of an item.

@@ -17,23 +17,23 @@ import (
 // redacted somewhere else in the action stands in a program, a path, a host or a ref, too. A
 // word that is a secret by itself is redacted there in any case, and hides nothing that a person
 // would decide by; so hide compares the two.
-func (i *invocation) hide(it *approvals.Item, v *phases.Verdict) {
-	if it.Action == nil {
+func (i *invocation) hide(item *approvals.Item, verdict *phases.Verdict) {
+	if item.Action == nil {
 		return
 	}
-	alone, err := i.kernel.redactAction(v.Action)
+	alone, err := i.kernel.redactAction(verdict.Action)
 	if err != nil {
-		it.Hidden = []string{"/action"}
+		item.Hidden = []string{"/action"}
 		return
 	}
-	for _, ptr := range hiddenWords(alone, it.Action) {
+	for _, ptr := range hiddenWords(alone, item.Action) {
 		shown, err := i.redactor().Text(ptr) // the name of a member may be the secret
 		if err != nil {
 			shown = "/action"
 		}
-		it.Hidden = append(it.Hidden, shown)
+		item.Hidden = append(item.Hidden, shown)
 	}
-	raw, err := json.Marshal(v.Scopes)
+	raw, err := json.Marshal(verdict.Scopes)
 	if err == nil {
 		raw, _, err = i.redactor().JSON(raw)
 	}
@@ -42,12 +42,12 @@ func (i *invocation) hide(it *approvals.Item, v *phases.Verdict) {
 		err = json.Unmarshal(raw, &scopes)
 	}
 	if err != nil {
-		it.Hidden = append(it.Hidden, "/scopes")
-		it.Scopes = nil
+		item.Hidden = append(item.Hidden, "/scopes")
+		item.Scopes = nil
 		return
 	}
-	if it.Scopes = &scopes; !scopes.Contains(v.Scopes) || !v.Scopes.Contains(scopes) {
-		it.Hidden = append(it.Hidden, "/scopes")
+	if item.Scopes = &scopes; !scopes.Contains(verdict.Scopes) || !verdict.Scopes.Contains(scopes) {
+		item.Hidden = append(item.Hidden, "/scopes")
 	}
 }
 
@@ -75,21 +75,21 @@ func hiddenWords(alone, shown jsontext.Value) []string {
 func leaves(doc jsontext.Value) map[string]string {
 	out := map[string]string{}
 	var walk func(ptr string, v jsontext.Value)
-	walk = func(ptr string, v jsontext.Value) {
-		switch v.Kind() {
+	walk = func(ptr string, value jsontext.Value) {
+		switch value.Kind() {
 		case '"':
-			s, _ := jsontext.AppendUnquote(nil, v) // as much as can be read, if the string is malformed
+			s, _ := jsontext.AppendUnquote(nil, value) // as much as can be read, if the string is malformed
 			out[ptr] = string(s)
 		case '{':
 			var members map[string]jsontext.Value
-			if json.Unmarshal(v, &members) == nil {
+			if json.Unmarshal(value, &members) == nil {
 				for name, m := range members {
 					walk(phases.Join(ptr, name), m)
 				}
 			}
 		case '[':
 			var list []jsontext.Value
-			if json.Unmarshal(v, &list) == nil {
+			if json.Unmarshal(value, &list) == nil {
 				for n, e := range list {
 					walk(phases.Join(ptr, strconv.Itoa(n)), e)
 				}
@@ -139,21 +139,21 @@ func commandWords(text string) []string {
 	}
 	var out []string
 	for n := range reply.Commands {
-		c := &reply.Commands[n]
-		out = append(out, c.Name)
-		for k, w := range c.Words {
-			if k > 0 && (c.Name == "echo" || c.Name == "printf") {
+		command := &reply.Commands[n]
+		out = append(out, command.Name)
+		for k, w := range command.Words {
+			if k > 0 && (command.Name == "echo" || command.Name == "printf") {
 				break
 			}
 			out = append(out, w.Text)
 		}
-		for _, r := range c.Redirects {
+		for _, r := range command.Redirects {
 			if !strings.HasPrefix(r.Op, "<<") {
 				out = append(out, r.Op, r.Target.Text)
 			}
 		}
-		if c.CWD != nil {
-			out = append(out, c.CWD.Text)
+		if command.CWD != nil {
+			out = append(out, command.CWD.Text)
 		}
 	}
 	for _, u := range reply.Unknown {

@@ -16,27 +16,28 @@ import (
 // Created and Expires are set here; everything in it must be redacted. A new item
 // supersedes those named, if they are pending. Errors are approvals.ErrQuota or
 // ErrUnavailable.
-func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, supersedes ...string) (approvals.Item, error) {
-	it = it.Clone()
-	s := k.snapshot()
-	if s == nil {
-		return it, ErrClosed
+func (k *Kernel) RequestApproval(ctx context.Context, item approvals.Item,
+	supersedes ...string) (approvals.Item, error) {
+	item = item.Clone()
+	snap := k.snapshot()
+	if snap == nil {
+		return item, ErrClosed
 	}
-	defer k.releaseSnapshot(ctx, s)
+	defer k.releaseSnapshot(ctx, snap)
 	for attempt := 1; ; attempt++ {
 		at := k.at(ctx)
 		now := at.Wall
-		b := Batch{Now: now}
-		have, err := k.options.Store.ApprovalByKey(ctx, it.Kind, it.Key)
+		batch := Batch{Now: now}
+		have, err := k.options.Store.ApprovalByKey(ctx, item.Kind, item.Key)
 		if err != nil {
-			return it, err
+			return item, err
 		}
 		if have != nil && !queue.Over(have, at) {
 			var q question
-			if have, err = k.orAside(ctx, have, it.Key, &q, at, s.revision); err != nil {
-				return it, err
+			if have, err = k.orAside(ctx, have, item.Key, &q, at, snap.revision); err != nil {
+				return item, err
 			}
-			b.Approvals, b.Events = append(b.Approvals, q.ops...), append(b.Events, q.events...)
+			batch.Approvals, batch.Events = append(batch.Approvals, q.ops...), append(batch.Events, q.events...)
 		}
 		if have != nil {
 			st := have.At(at)
@@ -44,35 +45,36 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 				return st, nil
 			}
 			if st.State == approvals.Expired && have.State != approvals.Expired {
-				op, e := k.expireApproval(have, at, s.revision)
-				b.Approvals, b.Events = append(b.Approvals, op), append(b.Events, e)
+				op, e := k.expireApproval(have, at, snap.revision)
+				batch.Approvals, batch.Events = append(batch.Approvals, op), append(batch.Events, e)
 			}
 		}
-		u, err := k.options.Store.ApprovalUsage(ctx, it.Kind, it.By, at)
+		u, err := k.options.Store.ApprovalUsage(ctx, item.Kind, item.By, at)
 		if err != nil {
-			return it, err
+			return item, err
 		}
-		gone, err := k.supersede(ctx, &b, at, supersedes, s.revision)
+		gone, err := k.supersede(ctx, &batch, at, supersedes, snap.revision)
 		if err != nil {
-			return it, err
+			return item, err
 		}
 		u.Agent, u.Credential = u.Agent-gone, u.Credential-gone
-		ops, events, err := k.evictForQuota(ctx, it.Kind, it.By, u, s.approvals.Quota, at, s.revision, b.Approvals...)
+		ops, events, err := k.evictForQuota(ctx, item.Kind, item.By, u, snap.approvals.Quota, at, snap.revision,
+			batch.Approvals...)
 		if errors.Is(err, ErrConflict) && attempt < maxFilings {
 			continue
 		}
 		if err != nil {
-			return it, err
+			return item, err
 		}
-		b.Approvals, b.Events = append(b.Approvals, ops...), append(b.Events, events...)
-		it.ID, it.State = k.options.NewID(now), approvals.Pending
-		it.Created, it.Expires = now.UTC(), now.Add(s.approvals.Timeout).UTC()
-		it.Clock = at.Stamp()
-		b.Approvals = append(b.Approvals, approvals.Op{Create: &it, Quota: s.approvals.Quota, At: at})
-		b.Events = append(b.Events, k.approvalEvent(&it, "requested", now, s.revision))
-		_, err = k.commit(ctx, b)
+		batch.Approvals, batch.Events = append(batch.Approvals, ops...), append(batch.Events, events...)
+		item.ID, item.State = k.options.NewID(now), approvals.Pending
+		item.Created, item.Expires = now.UTC(), now.Add(snap.approvals.Timeout).UTC()
+		item.Clock = at.Stamp()
+		batch.Approvals = append(batch.Approvals, approvals.Op{Create: &item, Quota: snap.approvals.Quota, At: at})
+		batch.Events = append(batch.Events, k.approvalEvent(&item, "requested", now, snap.revision))
+		_, err = k.commit(ctx, batch)
 		if !errors.Is(err, ErrConflict) || attempt == maxFilings {
-			return it, err
+			return item, err
 		}
 	}
 }
@@ -82,7 +84,7 @@ func (k *Kernel) RequestApproval(ctx context.Context, it approvals.Item, superse
 const maxFilings = 4 * maxAttempts
 
 // supersede adds the steps that put pending items aside, and says how many there are.
-func (k *Kernel) supersede(ctx context.Context, b *Batch, at leases.Instant, ids []string,
+func (k *Kernel) supersede(ctx context.Context, batch *Batch, at leases.Instant, ids []string,
 	revision string) (n int, err error) {
 	for _, id := range ids {
 		old, err := k.options.Store.Approval(ctx, id)
@@ -93,9 +95,9 @@ func (k *Kernel) supersede(ctx context.Context, b *Batch, at leases.Instant, ids
 			continue
 		}
 		n++
-		b.Approvals = append(b.Approvals,
+		batch.Approvals = append(batch.Approvals,
 			approvals.Op{Change: &approvals.Change{ID: id, From: approvals.Pending, To: approvals.Superseded, At: at}})
-		b.Events = append(b.Events, k.approvalEvent(old, string(approvals.Superseded), b.Now, revision))
+		batch.Events = append(batch.Events, k.approvalEvent(old, string(approvals.Superseded), batch.Now, revision))
 	}
 	return n, nil
 }

@@ -70,17 +70,17 @@ const maxLooks = 16
 // are read one after the other: an item that was decided or used in between is read anew,
 // and is then as it is now. The error is of approvals.ErrUnsound, and then it is logged, or
 // ErrUnavailable, or ErrConflict when the item is gone or keeps changing.
-func (k *Kernel) vouched(ctx context.Context, it *approvals.Item) error {
+func (k *Kernel) vouched(ctx context.Context, item *approvals.Item) error {
 	why := ""
 	for look := 0; ; look++ {
 		var err error
-		if why, err = k.examineItem(ctx, it); err != nil {
+		if why, err = k.examineItem(ctx, item); err != nil {
 			return errors.Join(ErrUnavailable, err)
 		}
 		if why == "" {
 			return nil
 		}
-		changed, err := k.readAnew(ctx, it)
+		changed, err := k.readAnew(ctx, item)
 		if err != nil {
 			return err
 		}
@@ -91,43 +91,43 @@ func (k *Kernel) vouched(ctx context.Context, it *approvals.Item) error {
 			return ErrConflict
 		}
 	}
-	text := "what is on file as " + phases.SafeLine(string(it.State), 32)
+	text := "what is on file as " + phases.SafeLine(string(item.State), 32)
 	switch s := k.current.Load(); {
 	case why == wasUsed:
 		text += " has been used before"
-	case it.Decision == nil && it.State == approvals.Approved:
+	case item.Decision == nil && item.State == approvals.Approved:
 		text += " has no decision"
-	case it.Decision != nil && s != nil && s.authority.Verify(it, it.Decision) != nil:
+	case item.Decision != nil && s != nil && s.authority.Verify(item, item.Decision) != nil:
 		text += " was not signed by a reviewer"
 	default:
 		text += " is not what was asked: " + why
 	}
-	return k.unsound(ctx, it, text, fmt.Errorf("%w: %s", approvals.ErrUnsound, why))
+	return k.unsound(ctx, item, text, fmt.Errorf("%w: %s", approvals.ErrUnsound, why))
 }
 
 // readAnew puts the item as it is on file now into it, and reports whether it is another
 // one than it was.
-func (k *Kernel) readAnew(ctx context.Context, it *approvals.Item) (changed bool, err error) {
-	now, err := k.options.Store.Approval(ctx, it.ID)
+func (k *Kernel) readAnew(ctx context.Context, item *approvals.Item) (changed bool, err error) {
+	now, err := k.options.Store.Approval(ctx, item.ID)
 	if err != nil {
 		return false, err
 	}
 	if now == nil {
 		return false, ErrConflict // it ended long ago, and was removed
 	}
-	before, err1 := json.Marshal(it)
+	before, err1 := json.Marshal(item)
 	after, err2 := json.Marshal(now)
-	if err1 != nil || err2 != nil || it.Damaged || now.Damaged || now.ID != it.ID || string(before) == string(after) {
+	if err1 != nil || err2 != nil || item.Damaged || now.Damaged || now.ID != item.ID || string(before) == string(after) {
 		return false, nil
 	}
-	*it = *now
+	*item = *now
 	return true, nil
 }
 
 // orAside returns an item on file that was found by a key, if it is sound. A pending item that
-// is unsound gives way to the question as it is now: the result is nil, and q has the step. Any
+// is unsound gives way to the question as it is now: the result is nil, and question has the step. Any
 // other unsound item stops the caller: the error is a *phases.Fault.
-func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q *question, at leases.Instant,
+func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, question *question, at leases.Instant,
 	revision string) (*approvals.Item, error) {
 	err := k.vouched(ctx, it)
 	if err == nil && it.Key != key { // a store that answers with another item
@@ -140,7 +140,7 @@ func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, q 
 		return nil, err
 	}
 	op, e := k.putAside(it, at, revision)
-	q.ops, q.events = append(q.ops, op), append(q.events, e)
+	question.ops, question.events = append(question.ops, op), append(question.events, e)
 	return nil, nil
 }
 
@@ -206,9 +206,9 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	at := k.at(ctx)
-	for n := range list {
-		if !list[n].Damaged && queue.Over(&list[n], at) {
-			met, err := k.options.Store.Events(ctx, wire.Query{ID: unsoundID(list[n].ID), Limit: 1})
+	for i := range list {
+		if !list[i].Damaged && queue.Over(&list[i], at) {
+			met, err := k.options.Store.Events(ctx, wire.Query{ID: unsoundID(list[i].ID), Limit: 1})
 			if err != nil {
 				return nil, err
 			}
@@ -216,10 +216,10 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 				continue
 			}
 		}
-		switch err := k.vouched(ctx, &list[n]); {
+		switch err := k.vouched(ctx, &list[i]); {
 		case err == nil:
 		case errors.Is(err, approvals.ErrUnsound):
-			out = append(out, phases.SafeLine(list[n].ID, phases.MaxIDBytes))
+			out = append(out, phases.SafeLine(list[i].ID, phases.MaxIDBytes))
 		default:
 			return nil, err
 		}
@@ -239,23 +239,23 @@ func (k *Kernel) SoundApproval(ctx context.Context, it *approvals.Item) (bool, e
 
 // examineItem says why an item on file does not match the question and the decision in the log;
 // "" when it does.
-func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why string, err error) {
-	if it.Damaged {
+func (k *Kernel) examineItem(ctx context.Context, item *approvals.Item) (why string, err error) {
+	if item.Damaged {
 		return "its row says two things", nil
 	}
-	asked, err := k.requestedEvent(ctx, it)
+	asked, err := k.requestedEvent(ctx, item)
 	if err != nil {
 		return "", err
 	}
 	at := k.at(ctx)
 	if asked == nil {
 		// The events of what ended long ago may be compacted. Nothing rests on it.
-		if began, err := idTime(it.ID); err == nil && queue.Over(it, at) && at.Wall.Sub(began) >= MinCompactionAge {
+		if began, err := idTime(item.ID); err == nil && queue.Over(item, at) && at.Wall.Sub(began) >= MinCompactionAge {
 			return "", nil
 		}
 		return "the log does not say that it was asked", nil
 	}
-	content, err := it.Content()
+	content, err := item.Content()
 	if err != nil {
 		return "it has no canonical form", nil
 	}
@@ -263,17 +263,18 @@ func (k *Kernel) examineItem(ctx context.Context, it *approvals.Item) (why strin
 	if err := json.Unmarshal(asked.Output, &r); err != nil {
 		return "the event that it was asked by cannot be read", nil
 	}
-	if r.Approval != it.ID || r.Kind != it.Kind || r.Key != it.Key || r.By != it.By.Credential || r.Content != content {
+	if r.Approval != item.ID || r.Kind != item.Kind || r.Key != item.Key ||
+		r.By != item.By.Credential || r.Content != content {
 		return "the log says that something else was asked", nil
 	}
-	if why := k.strayKey(it); why != "" {
+	if why := k.strayKey(item); why != "" {
 		return why, nil
 	}
 	sealed := r.Seal != ""
 	if seal, err := k.sealItem(content, nil); err != nil || sealed && seal != r.Seal {
 		return "its seal is not that of this state directory", nil
 	}
-	return k.examineState(ctx, it, content, sealed, at)
+	return k.examineState(ctx, item, content, sealed, at)
 }
 
 // strayKey says why the key of an item does not fit its content; "" when it fits, or when only a
@@ -297,50 +298,50 @@ func (k *Kernel) strayKey(it *approvals.Item) string {
 
 // examineState says why the state of an item is not what the log says of it. Items that
 // were asked before belay sealed them have no events with fixed ids for their decisions.
-func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content string, sealed bool,
+func (k *Kernel) examineState(ctx context.Context, item *approvals.Item, content string, sealed bool,
 	at leases.Instant) (string, error) {
-	decided, err := k.eventByID(ctx, decidedID(it.ID))
+	decided, err := k.eventByID(ctx, decidedID(item.ID))
 	if err != nil {
 		return "", err
 	}
-	used, err := k.eventByID(ctx, useID(it.ID))
+	used, err := k.eventByID(ctx, useID(item.ID))
 	if err != nil {
 		return "", err
 	}
-	if used != nil && it.State != approvals.Consumed {
+	if used != nil && item.State != approvals.Consumed {
 		return wasUsed, nil
 	}
-	if it.Decision == nil && decided != nil {
+	if item.Decision == nil && decided != nil {
 		return "the log says that it was decided", nil
 	}
-	if it.Decision != nil && (decided != nil || sealed) {
-		seal, err := k.sealItem(content, it.Decision)
+	if item.Decision != nil && (decided != nil || sealed) {
+		seal, err := k.sealItem(content, item.Decision)
 		var r approvalRecord
 		switch {
 		case decided == nil:
 			return "the log does not say that it was decided", nil
 		case err != nil || json.Unmarshal(decided.Output, &r) != nil || r.Seal != seal ||
-			decided.Decision != string(it.Decision.Verdict):
+			decided.Decision != string(item.Decision.Verdict):
 			return "the log says that something else was decided", nil
 		}
 	}
-	closed := !it.Closed.IsZero()
+	closed := !item.Closed.IsZero()
 	verdict := approvals.Verdict("")
-	if it.Decision != nil {
-		verdict = it.Decision.Verdict
+	if item.Decision != nil {
+		verdict = item.Decision.Verdict
 	}
 	bad := false
-	switch it.State {
+	switch item.State {
 	case approvals.Pending:
-		bad = it.Decision != nil || closed
+		bad = item.Decision != nil || closed
 	case approvals.Approved:
 		bad = verdict != approvals.Approve || closed
 	case approvals.Denied:
-		bad = verdict != approvals.Deny || decided != nil && !it.Closed.Equal(decided.Time)
+		bad = verdict != approvals.Deny || decided != nil && !item.Closed.Equal(decided.Time)
 	case approvals.Consumed:
-		bad = verdict != approvals.Approve || used == nil || !it.Closed.Equal(used.Time)
+		bad = verdict != approvals.Approve || used == nil || !item.Closed.Equal(used.Time)
 	case approvals.Expired:
-		bad = verdict == approvals.Deny || it.Left(at) > 0 && !k.endedBefore(it, at)
+		bad = verdict == approvals.Deny || item.Left(at) > 0 && !k.endedBefore(item, at)
 	case approvals.Superseded:
 		bad = verdict == approvals.Deny || !closed
 	default:
@@ -355,12 +356,12 @@ func (k *Kernel) examineState(ctx context.Context, it *approvals.Item, content s
 // requestedEvent returns the event that an item was asked by, as it is in the log; nil
 // when there is none. Items of older versions have an event with an id of its own,
 // which counts only where no sealed one stands before it.
-func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phases.Event, error) {
-	e, err := k.eventByID(ctx, requestedID(it.ID))
+func (k *Kernel) requestedEvent(ctx context.Context, item *approvals.Item) (*phases.Event, error) {
+	e, err := k.eventByID(ctx, requestedID(item.ID))
 	if err != nil || e != nil {
 		return e, err
 	}
-	at, err := idTime(it.ID)
+	at, err := idTime(item.ID)
 	if err != nil {
 		return nil, nil
 	}
@@ -371,13 +372,13 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 	if err != nil {
 		return nil, err
 	}
-	for n := range list {
+	for i := range list {
 		var r approvalRecord
-		if json.Unmarshal(list[n].Output, &r) != nil || r.Approval != it.ID {
+		if json.Unmarshal(list[i].Output, &r) != nil || r.Approval != item.ID {
 			continue
 		}
 		before, err := k.options.Store.Events(ctx,
-			wire.Query{Type: q.Type, Decision: q.Decision, Before: list[n].Seq, Newest: true, Limit: 1})
+			wire.Query{Type: q.Type, Decision: q.Decision, Before: list[i].Seq, Newest: true, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
@@ -385,7 +386,7 @@ func (k *Kernel) requestedEvent(ctx context.Context, it *approvals.Item) (*phase
 		if r.Seal != "" || len(before) == 1 && (json.Unmarshal(before[0].Output, &b) != nil || b.Seal != "") {
 			return nil, nil
 		}
-		return k.inLog(ctx, list[n].Seq, list[n].ID)
+		return k.inLog(ctx, list[i].Seq, list[i].ID)
 	}
 	return nil, nil
 }

@@ -22,7 +22,7 @@ const auditInput = phases.MaxInputBytes + 256<<10
 // invocation of phase audit the record that they see is the event that the
 // runtime reported. An error means that the record may not be stored as it is;
 // it is a *phases.Fault. The turns are returned in any case.
-func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Record) ([]audit.Turn, error) {
+func (c *chain) auditPass(ctx context.Context, verdict *phases.Verdict, rec *audit.Record) ([]audit.Turn, error) {
 	inv := c.invocation.inv
 	inv.Phase, inv.Metadata = phases.Audit, nil // what the caller sent is redacted inside the record only
 	var hooks, observers []*binding
@@ -50,27 +50,27 @@ func (c *chain) auditPass(ctx context.Context, v *phases.Verdict, rec *audit.Rec
 	if err != nil {
 		return nil, phases.NewFault(phases.KindAudit, "the record could not be shown to the audit hooks", err)
 	}
-	a := &auditing{chain: c, words: words, left: c.auditBudget()}
+	pass := &auditing{chain: c, words: words, left: c.auditBudget()}
 	for _, b := range hooks {
-		if err := a.turn(ctx, b); err != nil {
-			return a.turns, err
+		if err := pass.turn(ctx, b); err != nil {
+			return pass.turns, err
 		}
 	}
-	if err := a.apply(&c.invocation.inv, v, rec); err != nil {
-		return a.turns, err
+	if err := pass.apply(&c.invocation.inv, verdict, rec); err != nil {
+		return pass.turns, err
 	}
 	if !c.invocation.parentBudget.nested() {
-		a.left = c.invocation.snap.budget
+		pass.left = c.invocation.snap.budget
 	}
 	for _, b := range observers {
-		_ = a.turn(ctx, b) // failures of observing hooks never block
+		_ = pass.turn(ctx, b) // failures of observing hooks never block
 	}
-	return a.turns, nil
+	return pass.turns, nil
 }
 
 // auditAction builds the action of the audit phase.
 func auditAction(inv *phases.Invocation, rec *audit.Record) (jsontext.Value, error) {
-	a := phases.AuditAction{Kind: "verdict"}
+	action := phases.AuditAction{Kind: "verdict"}
 	if inv.Phase == phases.Audit {
 		redacted, ok := phases.Get(rec.Verdict.Input, "/action")
 		if !ok {
@@ -82,8 +82,8 @@ func auditAction(inv *phases.Invocation, rec *audit.Record) (jsontext.Value, err
 	if err != nil {
 		return nil, err
 	}
-	a.Data = data
-	return json.Marshal(&a)
+	action.Data = data
+	return json.Marshal(&action)
 }
 
 // auditing is the audit pass of one attempt. It is used by one goroutine.
@@ -97,49 +97,50 @@ type auditing struct {
 
 // turn runs one audit hook. The error is a *phases.Fault of kind audit: an enforcing hook has
 // failed, and the values that it would have redacted are unknown.
-func (a *auditing) turn(ctx context.Context, b *binding) error {
+func (a *auditing) turn(ctx context.Context, binding *binding) error {
 	view := a.words.View()
 	doc, err := phases.Document(view, nil)
-	var r turnResult
+	var result turnResult
 	if err != nil {
-		r.fault = phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)
+		result.fault = phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)
 	} else {
-		r = a.chain.callOn(ctx, b, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: auditInput})
+		result = a.chain.callOn(ctx, binding, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: auditInput})
 	}
-	a.left -= r.took()
-	a.chain.invocation.parentBudget.spend(r.took(), r.outcome.Fuel)
-	if r.fault != nil && b.mode != phases.Observe {
+	a.left -= result.took()
+	a.chain.invocation.parentBudget.spend(result.took(), result.outcome.Fuel)
+	if result.fault != nil && binding.mode != phases.Observe {
 		// The failed hook saw the values that it was there to redact, and its last words may quote
 		// them: from here on the record holds only digests and the kernel's own words.
-		r.outcome.FailText, r.outcome.Logs, r.outcome.LogsDropped = "", nil, 0
+		result.outcome.FailText, result.outcome.Logs, result.outcome.LogsDropped = "", nil, 0
 	}
-	t := phases.Turn{By: b.actor(phases.Audit), Pass: phases.PassAudit, Effects: r.outcome.Effects, Fault: r.fault,
-		FailText: r.outcome.FailText}
+	t := phases.Turn{By: binding.actor(phases.Audit), Pass: phases.PassAudit, Effects: result.outcome.Effects,
+		Fault:    result.fault,
+		FailText: result.outcome.FailText}
 	res := a.words.Add(t)
 	var notes []string
-	if b.loaded != nil {
-		notes = append(notes, b.loaded.Notes...)
+	if binding.loaded != nil {
+		notes = append(notes, binding.loaded.Notes...)
 	}
-	notes = append(append(notes, r.outcome.Notes...), res.Notes...)
-	rep := a.chain.report(b, phases.PassAudit, r, res, notes)
-	a.turns = append(a.turns, auditTurn(b, rep, r))
-	a.chain.invocation.observation.hookDone(r.start, &a.turns[len(a.turns)-1].Report)
-	a.chain.invocation.recorder.turn(b, phases.PassAudit, &r, &rep)
-	if res.Decision == phases.HookError && b.mode != phases.Observe {
+	notes = append(append(notes, result.outcome.Notes...), res.Notes...)
+	rep := a.chain.report(binding, phases.PassAudit, result, res, notes)
+	a.turns = append(a.turns, auditTurn(binding, rep, result))
+	a.chain.invocation.observation.hookDone(result.start, &a.turns[len(a.turns)-1].Report)
+	a.chain.invocation.recorder.turn(binding, phases.PassAudit, &result, &rep)
+	if res.Decision == phases.HookError && binding.mode != phases.Observe {
 		f := phases.NewFault(phases.KindAudit, "an audit hook failed: "+res.Reason, nil)
-		if r.fault != nil { // a nil *Fault is no nil error
-			f.Cause = r.fault
+		if result.fault != nil { // a nil *Fault is no nil error
+			f.Cause = result.fault
 		}
 		return f
 	}
-	for _, e := range r.outcome.Effects { // those of observers come after apply
+	for _, e := range result.outcome.Effects { // those of observers come after apply
 		a.masks = append(a.masks, strings.TrimPrefix(e.Path, "/data"))
 	}
 	return nil
 }
 
 // apply redacts what the enforcing hooks have named.
-func (a *auditing) apply(inv *phases.Invocation, v *phases.Verdict, rec *audit.Record) error {
+func (a *auditing) apply(inv *phases.Invocation, verdict *phases.Verdict, rec *audit.Record) error {
 	if len(a.masks) == 0 {
 		return nil
 	}
@@ -153,12 +154,12 @@ func (a *auditing) apply(inv *phases.Invocation, v *phases.Verdict, rec *audit.R
 		return phases.NewFault(phases.KindAudit, "what the audit hooks covered could not be recorded", err)
 	}
 	rec.Verdict.Input = input
-	v.Action = final
+	verdict.Action = final
 	for _, m := range a.masks {
-		v.Changed = append(v.Changed, "/data"+m)
+		verdict.Changed = append(verdict.Changed, "/data"+m)
 		rec.Verdict.Masked = append(rec.Verdict.Masked, "/input/action/data"+m)
 	}
-	slices.Sort(v.Changed)
-	v.Changed = slices.Compact(v.Changed)
+	slices.Sort(verdict.Changed)
+	verdict.Changed = slices.Compact(verdict.Changed)
 	return nil
 }

@@ -97,9 +97,9 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 	}
 	k := t.invocation.kernel
 	inv := t.invocation.inv
-	e := &effort{kernel: k, by: t.asker(), id: k.options.NewID(k.options.Clock.Now()), audit: t.audit(),
+	spent := &effort{kernel: k, by: t.asker(), id: k.options.NewID(k.options.Clock.Now()), audit: t.audit(),
 		inv: audit.Invocation{Invocation: inv, Tool: "http_request", PolicyRevision: t.invocation.snap.revision}}
-	if err := e.begin(ctx, action); err != nil {
+	if err := spent.begin(ctx, action); err != nil {
 		return nil, "http_request: not sent", err
 	}
 	from := time.Now()
@@ -108,10 +108,10 @@ func (t *turnCalls) doHTTP(ctx context.Context, request jsontext.Value) (jsontex
 	if err != nil {
 		outcome, reason = OutcomeError, err.Error()
 	}
-	if serr := e.recordOutcome(ctx, outcome, reason, res.Reply, res.Summary, time.Since(from)); serr != nil {
-		return nil, e.String() + ": " + outcome, serr
+	if serr := spent.recordOutcome(ctx, outcome, reason, res.Reply, res.Summary, time.Since(from)); serr != nil {
+		return nil, spent.String() + ": " + outcome, serr
 	}
-	return res.Reply, e.String() + ": " + outcome, err
+	return res.Reply, spent.String() + ": " + outcome, err
 }
 
 // sendUntil returns when ctx ends, also when the sender goes on; an answer that comes

@@ -189,7 +189,7 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnR
 		return nil
 	}
 	results := make([]chan turnResult, len(list))
-	md, left := c.words.Metadata(), c.left
+	metadata, left := c.words.Metadata(), c.left
 	view := c.words.View()
 	next := make(chan int, len(can))
 	for _, n := range can {
@@ -203,7 +203,7 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnR
 				if ctx.Err() != nil && caller.Err() == nil {
 					return // the chain waits for no more results
 				}
-				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, view, md)
+				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, view, metadata)
 			}
 		}()
 	}

@@ -37,21 +37,21 @@ type CompactBy struct {
 	Retention bool             // belay.yaml wants it, and no person
 }
 
-// Compact records that the contents of events 1 to c.Through are given up; nothing is
+// Compact records that the contents of events 1 to compaction.Through are given up; nothing is
 // removed by it. The error is ErrTooYoung, of UseOrder, ErrConflict when others were
 // faster, or ErrUnavailable.
-func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Receipt, error) {
-	out, err := json.Marshal(c)
+func (k *Kernel) Compact(ctx context.Context, compaction Compaction, by CompactBy) (Receipt, error) {
+	out, err := json.Marshal(compaction)
 	if err != nil {
 		return Receipt{}, err
 	}
 	now := k.options.Clock.Now()
-	if err := k.oldEnough(ctx, c.Through, k.CalmTime()); err != nil {
+	if err := k.oldEnough(ctx, compaction.Through, k.CalmTime()); err != nil {
 		return Receipt{}, err
 	}
 	var used []phases.Event
 	if !by.Retention {
-		if used, err = k.UseOrder(ctx, queue.VerbCompact, CompactOrder{c.Through}, by.Order); err != nil {
+		if used, err = k.UseOrder(ctx, queue.VerbCompact, CompactOrder{compaction.Through}, by.Order); err != nil {
 			return Receipt{}, err
 		}
 	}
@@ -59,7 +59,7 @@ func (k *Kernel) Compact(ctx context.Context, c Compaction, by CompactBy) (Recei
 		by.By = by.Order.By
 	}
 	// The first event of the batch is the one that announces the compaction.
-	return k.commit(ctx, Batch{Now: now, Compact: c.Through, Events: append([]phases.Event{{
+	return k.commit(ctx, Batch{Now: now, Compact: compaction.Through, Events: append([]phases.Event{{
 		ID: k.options.NewID(now), Type: phases.EventCompaction, Time: now, User: phases.SafeLine(by.By, phases.MaxIDBytes),
 		PolicyRevision: k.Revision(), Decision: "compacted", Reason: phases.SafeText(by.Why, phases.MaxReasonBytes),
 		Output: out,

@@ -35,29 +35,29 @@ type ending struct {
 // holds everything that counts only together with the verdict, and its commit comes last: a
 // verdict is released only after its record is durable.
 func (i *invocation) finish(ctx context.Context, chain *chain, run RunState, latch *Latch) (phases.Verdict, error) {
-	e := &ending{invocation: i, chain: chain, run: run, latch: latch}
-	if err := e.conclude(ctx); err != nil {
-		return e.verdict, err // ErrConflict: the next attempt begins anew
+	end := &ending{invocation: i, chain: chain, run: run, latch: latch}
+	if err := end.conclude(ctx); err != nil {
+		return end.verdict, err // ErrConflict: the next attempt begins anew
 	}
-	e.makeRecord(ctx)
-	batch, err := e.stage(ctx)
+	end.makeRecord(ctx)
+	batch, err := end.stage(ctx)
 	if err != nil {
 		return i.refuse(ctx, phases.FaultOf(err))
 	}
 	if !insideTurn(ctx, i.kernel) { // an invocation of a hook does not wait: the one it belongs to does
 		i.kernel.claims.yield(ctx, i.claim)
 	}
-	if fault := gaveUp(ctx); fault != nil && e.verdict.Decision != phases.Block { // the last look, after the audit hooks
+	if fault := gaveUp(ctx); fault != nil && end.verdict.Decision != phases.Block { // the last look, after the audit hooks
 		return i.refuse(ctx, fault)
 	}
-	if i.call != nil && e.verdict.Decision == phases.Allow {
-		intent, err := i.call.allowed(&e.record, e.at)
+	if i.call != nil && end.verdict.Decision == phases.Allow {
+		intent, err := i.call.allowed(&end.record, end.at)
 		if err != nil {
 			return i.unrecorded(ctx, phases.FaultOf(err))
 		}
 		batch.Events = append(batch.Events, intent)
 	}
-	return e.commit(ctx, batch)
+	return end.commit(ctx, batch)
 }
 
 // conclude turns the verdict of the hooks into the final one: the queue of approvals, the

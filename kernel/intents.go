@@ -52,46 +52,46 @@ type journal struct{ dir string }
 // begin notes an intent durably, before its event is committed. done takes the
 // note away; it is called when the outcome is recorded, or when the intent is not.
 // abandon leaves the note for the next Open.
-func (j journal) begin(in openIntent) (n *note, err error) {
+func (j journal) begin(intent openIntent) (n *note, err error) {
 	if j.dir == "" {
 		return &note{}, nil
 	}
-	raw, err := json.Marshal(&in)
+	raw, err := json.Marshal(&intent)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(j.dir, ".new-*")
+	file, err := os.CreateTemp(j.dir, ".new-*")
 	if err != nil {
 		return nil, err
 	}
 	fail := func(err error) (*note, error) {
-		os.Remove(f.Name())
-		f.Close()
+		os.Remove(file.Name())
+		file.Close()
 		return nil, err
 	}
 	// The lock is on the file, not on its name: it is never there without.
-	if err := lockNote(f); err != nil {
+	if err := lockNote(file); err != nil {
 		return fail(err)
 	}
-	if _, err := f.Write(raw); err != nil {
+	if _, err := file.Write(raw); err != nil {
 		return fail(err)
 	}
-	if err := f.Sync(); err != nil {
+	if err := file.Sync(); err != nil {
 		return fail(err)
 	}
-	path := filepath.Join(j.dir, in.ID+intentSuffix)
-	if err := os.Rename(f.Name(), path); err != nil {
+	path := filepath.Join(j.dir, intent.ID+intentSuffix)
+	if err := os.Rename(file.Name(), path); err != nil {
 		return fail(err)
 	}
 	if err := statedir.SyncDir(j.dir); err != nil {
 		os.Remove(path)
-		f.Close()
+		file.Close()
 		return nil, err
 	}
-	return &note{f: f, path: path}, nil
+	return &note{f: file, path: path}, nil
 }
 
 // note is an intent that this process has noted.
@@ -125,26 +125,26 @@ func (j journal) left() (list []leftIntent) {
 		return nil
 	}
 	names, _ := os.ReadDir(j.dir)
-	for _, d := range names {
-		path := filepath.Join(j.dir, d.Name())
-		f, err := files.OpenFlags(path, os.O_RDWR)
+	for _, entry := range names {
+		path := filepath.Join(j.dir, entry.Name())
+		file, err := files.OpenFlags(path, os.O_RDWR)
 		if err != nil {
 			continue
 		}
-		if !noteLeft(f) {
-			f.Close()
+		if !noteLeft(file) {
+			file.Close()
 			continue
 		}
-		n := &note{f: f, path: path}
-		if !strings.HasSuffix(d.Name(), intentSuffix) {
+		n := &note{f: file, path: path}
+		if !strings.HasSuffix(entry.Name(), intentSuffix) {
 			n.done() // it never became an intent
 			continue
 		}
 		l := leftIntent{note: n}
 		raw := make([]byte, maxIntentBytes)
-		size, _ := f.ReadAt(raw, 0)
+		size, _ := file.ReadAt(raw, 0)
 		if err := json.Unmarshal(raw[:size], &l.intent); err != nil {
-			l.intent = openIntent{ID: strings.TrimSuffix(d.Name(), intentSuffix)}
+			l.intent = openIntent{ID: strings.TrimSuffix(entry.Name(), intentSuffix)}
 		}
 		list = append(list, l)
 	}

@@ -90,7 +90,7 @@ func (k *Kernel) invoke(ctx context.Context, inv phases.Invocation, o InvokeOpti
 
 // invokeOn decides an invocation under the configuration of the moment. A panic of the
 // kernel becomes a block. call, if not nil, is the tool call that waits for the verdict.
-func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOptions, observation observation,
+func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, options InvokeOptions, observation observation,
 	call *toolCall) (verdict phases.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -98,18 +98,19 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, o InvokeOp
 			k.options.Logger.LogAttrs(ctx, slog.LevelError, "panic in the kernel", slog.Any("panic", p),
 				slog.String("stack", string(debug.Stack())))
 			verdict, err = k.refuseAfterPanic(ctx,
-				Refusal{Invocation: inv, Raw: inv.Action, Fault: fault, Unblockable: o.latches()})
+				Refusal{Invocation: inv, Raw: inv.Action, Fault: fault, Unblockable: options.latches()})
 		}
 	}()
 	parent := budgetOf(ctx, k)
 	snap := k.snapshotFor(parent)
 	if snap == nil {
 		fault := phases.NewFault(phases.KindLoad, "the kernel is closed", ErrClosed)
-		return k.unrecorded(ctx, Refusal{Invocation: inv, Fault: fault, Unblockable: o.latches()})
+		return k.unrecorded(ctx, Refusal{Invocation: inv, Fault: fault, Unblockable: options.latches()})
 	}
 	defer k.releaseSnapshot(ctx, snap)
-	i := &invocation{kernel: k, snap: snap, options: o, observation: observation, at: k.at(ctx), parentBudget: parent,
-		call: call}
+	i := &invocation{kernel: k, snap: snap, options: options, observation: observation, at: k.at(ctx),
+		parentBudget: parent,
+		call:         call}
 	if refusal := i.receive(&inv); refusal != nil {
 		return k.refuse(ctx, *refusal)
 	}

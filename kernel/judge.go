@@ -121,44 +121,44 @@ func (k *Kernel) judgeNext(ctx context.Context, of *wire.Session, stuck map[wire
 		return false, err
 	}
 	defer leave()
-	e := k.retained.next(of, stuck, func(why phases.LatchKind) bool { return k.causeOver(why) != "" })
-	if e == nil {
+	refused := k.retained.next(of, stuck, func(why phases.LatchKind) bool { return k.causeOver(why) != "" })
+	if refused == nil {
 		return false, nil
 	}
 	if err := k.recoverGap(ctx, k.Revision()); err != nil { // with the latch, if it was noted
 		return false, err
 	}
-	l, err := k.options.Store.Latch(context.WithoutCancel(ctx), e.key)
+	l, err := k.options.Store.Latch(context.WithoutCancel(ctx), refused.key)
 	if err != nil {
 		return false, err
 	}
-	if l == nil || l.Key() != e.key || l.Ends != phases.EndsByJudging {
-		k.retained.remove(e) // a person has cleared it, or has to
+	if l == nil || l.Key() != refused.key || l.Ends != phases.EndsByJudging {
+		k.retained.remove(refused) // a person has cleared it, or has to
 		return true, nil
 	}
-	decided, err := k.judge(ctx, e)
+	decided, err := k.judge(ctx, refused)
 	switch {
 	case err != nil:
 		return false, err
 	case decided:
-		k.retained.remove(e)
+		k.retained.remove(refused)
 	default:
-		stuck[e.key] = true
+		stuck[refused.key] = true
 	}
 	return true, nil
 }
 
 // judge runs the hooks on the event, and returns false if nothing came of that by belay's
 // own making. Preconditions: the turn of k.retained is held.
-func (k *Kernel) judge(ctx context.Context, e *refused) (decided bool, err error) {
-	for n := range e.of {
-		inv := &e.of[n]
+func (k *Kernel) judge(ctx context.Context, refused *refused) (decided bool, err error) {
+	for n := range refused.of {
+		inv := &refused.of[n]
 		if k.retained.o.Ready != nil {
 			if err := k.retained.o.Ready(inv); err != nil {
 				return false, nil
 			}
 		}
-		a := &afterwards{of: e, last: n == len(e.of)-1}
+		a := &afterwards{of: refused, last: n == len(refused.of)-1}
 		v, failure := k.InvokeWith(ctx, *inv, InvokeOptions{Unblockable: true, Credential: k.retained.o.Credential, after: a})
 		switch f := phases.FaultOf(failure); {
 		case a.decided && v.Decision == phases.Allow:
@@ -168,7 +168,7 @@ func (k *Kernel) judge(ctx context.Context, e *refused) (decided bool, err error
 		case f != nil && (f.Kind == phases.KindStore || f.Kind == phases.KindDeadline || f.Kind == phases.KindLoad):
 			return false, nil
 		}
-		return true, k.keepLatched(ctx, e.key, e.id, "what was refused cannot be judged: "+v.Reason)
+		return true, k.keepLatched(ctx, refused.key, refused.id, "what was refused cannot be judged: "+v.Reason)
 	}
 	return true, nil
 }
@@ -194,23 +194,25 @@ func (k *Kernel) giveUp(ctx context.Context, l *Latch) error {
 // keepLatched makes the latch of the invocation wait for a person, if it still waits for
 // the verdict. Preconditions: the turn of k.retained is held. The error is ErrUnavailable.
 func (k *Kernel) keepLatched(ctx context.Context, key wire.Session, invocation, why string) error {
-	l, err := k.options.Store.Latch(context.WithoutCancel(ctx), key)
-	if err != nil || l == nil || l.Key() != key || l.Ends != phases.EndsByJudging || l.Invocation != invocation {
+	latch, err := k.options.Store.Latch(context.WithoutCancel(ctx), key)
+	if err != nil || latch == nil || latch.Key() != key || latch.Ends != phases.EndsByJudging ||
+		latch.Invocation != invocation {
 		return err
 	}
 	now := k.options.Clock.Now()
 	e := phases.Event{
-		ID: k.options.NewID(now), Type: phases.EventLatch, Time: now, Invocation: l.Invocation, Runtime: l.Runtime,
-		Session:        l.Session,
+		ID: k.options.NewID(now), Type: phases.EventLatch, Time: now, Invocation: latch.Invocation, Runtime: latch.Runtime,
+		Session:        latch.Session,
 		PolicyRevision: k.Revision(), Decision: DecisionLatched,
-		Reason: phases.SafeText(l.Reason+": "+why, phases.MaxReasonBytes),
-		Kind:   l.Kind, DecidedBy: l.DecidedBy,
+		Reason: phases.SafeText(latch.Reason+": "+why, phases.MaxReasonBytes),
+		Kind:   latch.Kind, DecidedBy: latch.DecidedBy,
 	}
 	// always encodes
-	e.Output, _ = json.Marshal(&latchOutput{Cause: l.Why(), Event: l.Event, Ends: phases.EndsByPerson, Unnamed: l.Unnamed})
+	e.Output, _ = json.Marshal(&latchOutput{Cause: latch.Why(), Event: latch.Event, Ends: phases.EndsByPerson,
+		Unnamed: latch.Unnamed})
 	next := LatchOf(&e)
 	_, err = k.commit(ctx,
-		Batch{Now: now, Events: []phases.Event{e}, ClearLatch: &key, ClearOf: l.Invocation, Latch: &next})
+		Batch{Now: now, Events: []phases.Event{e}, ClearLatch: &key, ClearOf: latch.Invocation, Latch: &next})
 	if errors.Is(err, ErrConflict) { // a person was faster
 		return nil
 	}

@@ -61,18 +61,19 @@ type Health struct {
 // ErrUnavailable for errors.Is.
 //
 // The kernel does not close the store.
-func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
-	o, err := o.withDefaults()
+func Open(ctx context.Context, cfg *Config, options Options) (*Kernel, error) {
+	options, err := options.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	if cfg == nil {
 		return nil, fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	k := &Kernel{options: o, audit: audit.Builder{Redactor: o.Redactor, Digester: o.Digester},
-		spool:   newSpool(o.SpoolPath),
-		journal: journal{o.IntentDir}, retained: newRetained(o.Retain), watch: notes.NewClockWatch(o.ClockPath)}
-	snap, err := newSnapshot(ctx, cfg, o.Loader)
+	k := &Kernel{options: options, audit: audit.Builder{Redactor: options.Redactor, Digester: options.Digester},
+		spool:   newSpool(options.SpoolPath),
+		journal: journal{options.IntentDir}, retained: newRetained(options.Retain),
+		watch: notes.NewClockWatch(options.ClockPath)}
+	snap, err := newSnapshot(ctx, cfg, options.Loader)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +85,11 @@ func Open(ctx context.Context, cfg *Config, o Options) (*Kernel, error) {
 	if err := k.announce(ctx, cfg.Announce); err == nil { // otherwise intents wait, too
 		k.recoverIntents(ctx)
 	}
-	if o.UnsafeFailOpen {
+	if options.UnsafeFailOpen {
 		if err := k.notice(ctx, snap, "unsafe fail-open: hooks that fail count as hooks without an opinion"); err != nil {
 			return nil, errors.Join(err, snap.release())
 		}
-		o.Logger.LogAttrs(ctx, slog.LevelWarn, "UNSAFE: fail-open is on, hooks that fail do not block")
+		options.Logger.LogAttrs(ctx, slog.LevelWarn, "UNSAFE: fail-open is on, hooks that fail do not block")
 	}
 	return k, nil
 }

@@ -25,9 +25,9 @@ func (k *Kernel) latch(b *Batch, verdict *phases.Event, why phases.LatchKind, en
 }
 
 // latchAs is latch with what its event says.
-func (k *Kernel) latchAs(b *Batch, verdict *phases.Event, out latchOutput) {
-	e := phases.Event{
-		ID: k.options.NewID(b.Now), Type: phases.EventLatch, Time: b.Now, Invocation: verdict.Invocation,
+func (k *Kernel) latchAs(batch *Batch, verdict *phases.Event, out latchOutput) {
+	event := phases.Event{
+		ID: k.options.NewID(batch.Now), Type: phases.EventLatch, Time: batch.Now, Invocation: verdict.Invocation,
 		Phase:   verdict.Phase,
 		Runtime: verdict.Runtime,
 		Session: verdict.Session, Agent: verdict.Agent, PolicyRevision: verdict.PolicyRevision, Decision: DecisionLatched,
@@ -35,11 +35,11 @@ func (k *Kernel) latchAs(b *Batch, verdict *phases.Event, out latchOutput) {
 	}
 	if slices.Contains(phases.LatchKinds()[1:], out.Cause) { // a note of an older version: its latch is as it was then
 		// Strings alone: they always encode.
-		e.Output, _ = json.Marshal(&out)
+		event.Output, _ = json.Marshal(&out)
 	}
-	l := LatchOf(&e)
-	b.Latch = &l
-	b.Events = append(b.Events, e)
+	l := LatchOf(&event)
+	batch.Latch = &l
+	batch.Events = append(batch.Events, event)
 }
 
 // why returns the kind of the latch that the refusal asks for.
@@ -245,24 +245,24 @@ func (k *Kernel) causeOver(why phases.LatchKind) string {
 
 // liftEnded ends the latch if its cause has ended, and returns what still holds the
 // session. The error is ErrConflict when it was another latch by then, or ErrUnavailable.
-func (k *Kernel) liftEnded(ctx context.Context, key wire.Session, l *Latch) (*Latch, error) {
-	for l != nil {
-		why := k.over(l)
+func (k *Kernel) liftEnded(ctx context.Context, key wire.Session, latch *Latch) (*Latch, error) {
+	for latch != nil {
+		why := k.over(latch)
 		if why == "" {
-			return l, nil
+			return latch, nil
 		}
-		if err := k.lift(ctx, l, why); err != nil {
-			return l, err
+		if err := k.lift(ctx, latch, why); err != nil {
+			return latch, err
 		}
-		if l.Session == "" {
+		if latch.Session == "" {
 			return nil, nil
 		}
 		next, err := k.options.Store.Latch(context.WithoutCancel(ctx), wire.Session{Runtime: key.Runtime})
 		if err != nil {
 			return nil, err
 		}
-		if l = next; l != nil && !l.Holds(key) {
-			l = nil
+		if latch = next; latch != nil && !latch.Holds(key) {
+			latch = nil
 		}
 	}
 	return nil, nil

@@ -28,7 +28,7 @@ func (l *Latch) Order() latchOrder {
 // registered it takes an order to VerbLatchClear that says Latch.Order; by counts only
 // without one. The error is ErrConflict when the session is not latched, or as of
 // UseOrder.
-func (k *Kernel) ClearLatch(ctx context.Context, key wire.Session, by string, o *approvals.Order) error {
+func (k *Kernel) ClearLatch(ctx context.Context, key wire.Session, by string, order *approvals.Order) error {
 	l, err := k.options.Store.Latch(ctx, key)
 	if err != nil {
 		return err
@@ -36,12 +36,12 @@ func (k *Kernel) ClearLatch(ctx context.Context, key wire.Session, by string, o 
 	if l == nil || l.Key() != key {
 		return ErrConflict
 	}
-	used, err := k.UseOrder(ctx, queue.VerbLatchClear, l.Order(), o)
+	used, err := k.UseOrder(ctx, queue.VerbLatchClear, l.Order(), order)
 	if err != nil {
 		return err
 	}
-	if o != nil {
-		by = o.By
+	if order != nil {
+		by = order.By
 	}
 	now := k.options.Clock.Now()
 	_, err = k.commit(ctx, Batch{Now: now, ClearLatch: &key, Events: append(used, phases.Event{

@@ -30,22 +30,23 @@ type handDocument struct {
 // agent could call this as well. It puts the lease into the queue, answers a
 // *LeasePending, and MintApproved makes the lease once a reviewer has signed. Other
 // errors are of package leases' classes, of the queue, or ErrUnavailable.
-func (k *Kernel) MintLease(ctx context.Context, r leases.Request, h leases.Holder,
+func (k *Kernel) MintLease(ctx context.Context, request leases.Request, holder leases.Holder,
 	person string) (*leases.View, error) {
-	r = ownRequest(r)
-	if err := errors.Join(checkNames(h.Session, h.Agent), checkNames(h.Runtime, h.Credential)); err != nil ||
-		len(h.Runtime) > phases.MaxRuntimeBytes {
+	request = ownRequest(request)
+	if err := errors.Join(checkNames(holder.Session, holder.Agent),
+		checkNames(holder.Runtime, holder.Credential)); err != nil ||
+		len(holder.Runtime) > phases.MaxRuntimeBytes {
 		return nil, errors.Join(&leases.Error{Class: leases.ErrInvalid, Text: "holder: a name is not valid"}, err)
 	}
-	if err := r.Check(leases.Rule{MaxTTL: leases.MaxLifetime}); err != nil {
+	if err := request.Check(leases.Rule{MaxTTL: leases.MaxLifetime}); err != nil {
 		return nil, err
 	}
 	person = phases.SafeLine(person, phases.MaxIDBytes)
 	if k.Protected() {
-		return nil, k.askForLease(ctx, handDocument{r, &h}, person)
+		return nil, k.askForLease(ctx, handDocument{request, &holder}, person)
 	}
 	issuer := leases.Issuer{Kind: leases.ByPerson, Person: person}
-	return k.mintNow(ctx, r, h, leaseChange{what: "minted", issuer: issuer})
+	return k.mintNow(ctx, request, holder, leaseChange{what: "minted", issuer: issuer})
 }
 
 func (k *Kernel) mintNow(ctx context.Context, r leases.Request, h leases.Holder, s leaseChange) (*leases.View, error) {
@@ -100,31 +101,32 @@ func (k *Kernel) handKey(doc *handDocument, person string) string {
 // MintApproved makes the lease that a reviewer has approved, once. Errors are of the
 // queue (see FinishApproval), of package leases' classes, or ErrUnavailable.
 func (k *Kernel) MintApproved(ctx context.Context, id string) (*leases.View, error) {
-	s := k.snapshot()
-	if s == nil {
+	snap := k.snapshot()
+	if snap == nil {
 		return nil, ErrClosed
 	}
-	defer func() { _ = s.release() }() // a module that cannot be closed is no reason against a lease
-	it, err := k.CheckApproval(ctx, id)
+	defer func() { _ = snap.release() }() // a module that cannot be closed is no reason against a lease
+	item, err := k.CheckApproval(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var doc handDocument
-	if it.Kind != approvals.KindLease || json.Unmarshal(it.Details, &doc, json.RejectUnknownMembers(true)) != nil ||
+	if item.Kind != approvals.KindLease || json.Unmarshal(item.Details, &doc, json.RejectUnknownMembers(true)) != nil ||
 		doc.Scope == nil {
 		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "this approval is not about a lease"}
 	}
-	h := leases.Holder{Runtime: it.By.Runtime, Session: it.By.Session, Agent: it.By.Agent, Credential: it.By.Credential}
+	h := leases.Holder{Runtime: item.By.Runtime, Session: item.By.Session, Agent: item.By.Agent,
+		Credential: item.By.Credential}
 	if doc.Holder != nil {
 		h = *doc.Holder
 	}
-	op, e, err := k.useApproval(ctx, s, it, k.at(ctx))
+	op, e, err := k.useApproval(ctx, snap, item, k.at(ctx))
 	if err != nil {
 		return nil, err
 	}
 	v, err := k.mintNow(ctx, doc.Request, h,
-		leaseChange{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By},
-			question: []approvals.Op{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}})
+		leaseChange{what: "minted", issuer: leases.Issuer{Kind: leases.ByPerson, Person: item.Decision.By},
+			question: []approvals.Op{op}, events: []phases.Event{e}, notes: []string{"approval " + item.ID}})
 	if errors.Is(err, ErrConflict) {
 		err = approvals.ErrDecided
 	}
@@ -183,40 +185,41 @@ type LeaseCheck struct {
 // CheckLease looks for a lease that covers an action, and takes one use of it if
 // asked to. A token that is unknown, not the holder's, not usable or does not cover
 // the action, and no lease at all, are the same leases.ErrUnknown.
-func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*leases.View, error) {
-	q = q.owned()
-	if err := leases.CheckCapability(q.Capability); err != nil {
+func (k *Kernel) CheckLease(ctx context.Context, check LeaseCheck) (*leases.View, error) {
+	check = check.owned()
+	if err := leases.CheckCapability(check.Capability); err != nil {
 		return nil, err
 	}
-	if q.Action == nil {
+	if check.Action == nil {
 		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "no action"}
 	}
-	if err := q.Action.Validate(); err != nil {
+	if err := check.Action.Validate(); err != nil {
 		return nil, &leases.Error{Class: leases.ErrInvalid, Text: "action: " + err.Error()}
 	}
 	book := k.book(k.options.Store)
-	var v *leases.View
+	var view *leases.View
 	err := k.retryOnConflict(func() error {
 		at, err := book.Now(ctx)
 		if err != nil {
 			return err
 		}
-		l, err := k.checked(ctx, book, at, &q)
+		lease, err := k.checked(ctx, book, at, &check)
 		if err != nil {
 			return err
 		}
-		if l == nil {
-			_, err := book.Get(ctx, "-", &q.Holder) // the answer for what does not exist
+		if lease == nil {
+			_, err := book.Get(ctx, "-", &check.Holder) // the answer for what does not exist
 			return err
 		}
-		v = leases.ViewOf(l, at, "")
-		if !q.Claim {
+		view = leases.ViewOf(lease, at, "")
+		if !check.Claim {
 			return nil
 		}
-		v.UsesLeft--
-		op := book.Claim(at, l.ID, q.Holder)
+		view.UsesLeft--
+		op := book.Claim(at, lease.ID, check.Holder)
 		return k.change(ctx,
-			leaseChange{op: &op, what: "claimed", lease: *l, issuer: l.Issuer, notes: []string{"by a check from outside"}})
+			leaseChange{op: &op, what: "claimed", lease: *lease, issuer: lease.Issuer,
+				notes: []string{"by a check from outside"}})
 	})
 	if errors.Is(err, ErrConflict) { // others were faster, every time
 		return nil, &leases.Error{Class: leases.ErrUnknown, Text: "no such lease, or not yours"}
@@ -224,7 +227,7 @@ func (k *Kernel) CheckLease(ctx context.Context, q LeaseCheck) (*leases.View, er
 	if err != nil {
 		return nil, err
 	}
-	return v, nil
+	return view, nil
 }
 
 func (k *Kernel) checked(ctx context.Context, book *leases.Ledger, at leases.Instant,

@@ -157,7 +157,7 @@ func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*leases.
 		}
 		holder.Session, holder.Agent = h.Session, h.Agent
 	}
-	s := leaseChange{what: "minted", issuer: t.issuer()}
+	change := leaseChange{what: "minted", issuer: t.issuer()}
 	if doc.For != "" {
 		it, asked, err := t.asked(ctx, doc.For, &holder)
 		if err != nil {
@@ -166,14 +166,15 @@ func (t *turnLedger) mint(ctx context.Context, request jsontext.Value) (*leases.
 		if err := within(&doc.Request, asked); err != nil {
 			return nil, err
 		}
-		s.question = []approvals.Op{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded,
+		change.question = []approvals.Op{{Change: &approvals.Change{ID: it.ID, From: approvals.Pending,
+			To: approvals.Superseded,
 			At: t.chain.invocation.at}}}
-		next := s.question[0].Change.Apply(*it)
-		s.events = []phases.Event{t.chain.invocation.kernel.approvalEvent(&next, string(approvals.Superseded),
+		next := change.question[0].Change.Apply(*it)
+		change.events = []phases.Event{t.chain.invocation.kernel.approvalEvent(&next, string(approvals.Superseded),
 			t.chain.invocation.at.Wall,
 			t.chain.invocation.snap.revision)}
 	}
-	return t.make(ctx, doc.Request, holder, s)
+	return t.make(ctx, doc.Request, holder, change)
 }
 
 // make stages a new lease and shows it with its token.
@@ -237,24 +238,24 @@ func (t *turnLedger) Revoke(ctx context.Context, _ phases.Actor, request jsontex
 	if (doc.ID == "") == (doc.Prefix == "") {
 		return nil, refusal(&leases.Error{Class: leases.ErrInvalid, Text: "either id or prefix"})
 	}
-	s := leaseChange{what: "revoked", always: true, issuer: t.issuer()}
+	change := leaseChange{what: "revoked", always: true, issuer: t.issuer()}
 	id, err := doc.Prefix, error(nil)
 	who := t.chain.invocation.holder()
-	s.lease = leases.Lease{ID: id, Holder: who}
+	change.lease = leases.Lease{ID: id, Holder: who}
 	if doc.ID != "" {
 		l, err := t.own(ctx, doc.ID)
 		if err != nil {
 			return nil, refusal(err)
 		}
-		id, s.lease = l.ID, *l
+		id, change.lease = l.ID, *l
 	}
 	op, err := t.book.Revoke(ctx, id, doc.Prefix != "")
 	if err != nil {
 		return nil, refusal(err)
 	}
 	op.Owner, op.Runtime = who.Credential, who.Runtime
-	s.op = &op
-	t.stage(s)
+	change.op = &op
+	t.stage(change)
 	return jsontext.Value(`{"revoked":true}`), nil
 }
 

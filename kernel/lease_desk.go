@@ -16,27 +16,27 @@ type desk struct {
 }
 
 // after returns the lease as the planned changes leave it.
-func (d *desk) after(l *leases.Lease) *leases.Lease {
+func (d *desk) after(lease *leases.Lease) *leases.Lease {
 	for _, op := range d.ops {
-		if l == nil {
+		if lease == nil {
 			return nil
 		}
-		switch at := op.ID == l.ID; op.Kind {
+		switch at := op.ID == lease.ID; op.Kind {
 		case leases.OpRevoke, leases.OpRevokePrefix:
-			if (at || leases.Below(op.ID, l.ID)) && l.State == leases.Active && op.Reaches(l) {
-				l.State = leases.Revoked
+			if (at || leases.Below(op.ID, lease.ID)) && lease.State == leases.Active && op.Reaches(lease) {
+				lease.State = leases.Revoked
 			}
 		case leases.OpRenew:
 			if at {
-				l.ExpiresAt, l.Boot, l.BootUntil = op.Until, op.Boot, op.BootUntil
+				lease.ExpiresAt, lease.Boot, lease.BootUntil = op.Until, op.Boot, op.BootUntil
 			}
 		case leases.OpClaim:
 			if at {
-				l.Uses++
+				lease.Uses++
 			}
 		}
 	}
-	return l
+	return lease
 }
 
 // minted returns the leases that are about to be made.

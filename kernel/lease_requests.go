@@ -38,21 +38,21 @@ func (t *turnLedger) Request(ctx context.Context, _ phases.Actor, request jsonte
 		}
 	}
 	for n := range t.chain.invocation.snap.leaseRules {
-		r := &t.chain.invocation.snap.leaseRules[n]
-		if !r.fits(&doc.Request, t.view.Agent) {
+		rule := &t.chain.invocation.snap.leaseRules[n]
+		if !rule.fits(&doc.Request, t.view.Agent) {
 			continue
 		}
-		switch r.Decision {
+		switch rule.Decision {
 		case LeaseGrant:
 			s := leaseChange{what: "minted",
 				issuer: leases.Issuer{Kind: leases.ByRule, Hook: t.binding.spec.Name, Digest: t.binding.digest,
 					Invocation: t.chain.invocation.inv.ID},
-				notes: []string{"granted by " + ruleName(r.n)}}
-			v, err := t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: r.MaxTTL})
+				notes: []string{"granted by " + ruleName(rule.n)}}
+			v, err := t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: rule.MaxTTL})
 			return reply(v, err)
 		case LeaseDeny:
 			t.stage(leaseChange{what: "refused", always: true, lease: t.wanted(&doc.Request),
-				issuer: leases.Issuer{Kind: leases.ByRule}, notes: []string{"denied by " + ruleName(r.n)}})
+				issuer: leases.Issuer{Kind: leases.ByRule}, notes: []string{"denied by " + ruleName(rule.n)}})
 			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "denied by the operator's rules"})
 		}
 		break
@@ -111,32 +111,32 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 			}
 		}
 	}
-	it, err := i.kernel.options.Store.ApprovalByKey(ctx, approvals.KindLease, key)
+	item, err := i.kernel.options.Store.ApprovalByKey(ctx, approvals.KindLease, key)
 	if err != nil {
 		return nil, err
 	}
-	s := leaseChange{what: "requested", always: true, lease: t.wanted(&doc.Request), issuer: t.issuer()}
-	if it != nil && !queue.Over(it, i.at) {
+	change := leaseChange{what: "requested", always: true, lease: t.wanted(&doc.Request), issuer: t.issuer()}
+	if item != nil && !queue.Over(item, i.at) {
 		var q question
-		if it, err = i.kernel.orAside(ctx, it, key, &q, i.at, i.snap.revision); err != nil {
+		if item, err = i.kernel.orAside(ctx, item, key, &q, i.at, i.snap.revision); err != nil {
 			return nil, err
 		}
-		s.question, s.events = append(s.question, q.ops...), append(s.events, q.events...)
+		change.question, change.events = append(change.question, q.ops...), append(change.events, q.events...)
 	}
-	if it != nil {
-		switch st := it.At(i.at); {
+	if item != nil {
+		switch st := item.At(i.at); {
 		case st.State == approvals.Pending:
-			return pending(it)
+			return pending(item)
 		case st.State == approvals.Approved:
-			return t.approved(ctx, doc, it, key)
+			return t.approved(ctx, doc, item, key)
 		case queue.Holds(&st, i.at):
-			if err := i.kernel.vouchedDenial(ctx, i.snap, it); err != nil {
+			if err := i.kernel.vouchedDenial(ctx, i.snap, item); err != nil {
 				return nil, err
 			}
 			return nil, refusal(&leases.Error{Class: leases.ErrWider, Text: "a person has denied it"})
-		case st.State == approvals.Expired && it.State != approvals.Expired:
-			op, e := i.kernel.expireApproval(it, i.at, i.snap.revision)
-			s.question, s.events = append(s.question, op), append(s.events, e)
+		case st.State == approvals.Expired && item.State != approvals.Expired:
+			op, e := i.kernel.expireApproval(item, i.at, i.snap.revision)
+			change.question, change.events = append(change.question, op), append(change.events, e)
 		}
 	}
 	u, err := i.kernel.options.Store.ApprovalUsage(ctx, approvals.KindLease, i.requester(), i.at)
@@ -160,10 +160,10 @@ func (t *turnLedger) ask(ctx context.Context, doc *requestDocument) (jsontext.Va
 	if err != nil {
 		return nil, err
 	}
-	s.question, s.events = append(s.question, ops...), append(s.events, events...)
-	s.question = append(s.question, approvals.Op{Create: fresh, Quota: i.snap.approvals.Quota, At: i.at})
-	s.events = append(s.events, i.kernel.approvalEvent(fresh, "requested", i.at.Wall, i.snap.revision))
-	t.stage(s)
+	change.question, change.events = append(change.question, ops...), append(change.events, events...)
+	change.question = append(change.question, approvals.Op{Create: fresh, Quota: i.snap.approvals.Quota, At: i.at})
+	change.events = append(change.events, i.kernel.approvalEvent(fresh, "requested", i.at.Wall, i.snap.revision))
+	t.stage(change)
 	return pending(fresh)
 }
 
@@ -204,25 +204,25 @@ func (t *turnLedger) question(doc *requestDocument, key string) (*approvals.Item
 }
 
 // approved makes the lease that a person has approved. The approval is used up with it.
-func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, it *approvals.Item,
+func (t *turnLedger) approved(ctx context.Context, doc *requestDocument, item *approvals.Item,
 	key string) (jsontext.Value, error) {
 	i := t.chain.invocation
 	now, err := t.question(doc, key)
 	if err != nil {
 		return nil, err
 	}
-	if err := queue.SameQuestion(it, now); err != nil {
-		return nil, i.kernel.unsound(ctx, it, "what was approved is not the lease that is wanted", err)
+	if err := queue.SameQuestion(item, now); err != nil {
+		return nil, i.kernel.unsound(ctx, item, "what was approved is not the lease that is wanted", err)
 	}
-	op, e, err := i.kernel.useApproval(ctx, i.snap, it, i.at)
+	op, e, err := i.kernel.useApproval(ctx, i.snap, item, i.at)
 	if err != nil {
 		return nil, err
 	}
 	s := leaseChange{what: "minted",
-		issuer: leases.Issuer{Kind: leases.ByPerson, Person: it.Decision.By, Hook: t.binding.spec.Name,
+		issuer: leases.Issuer{Kind: leases.ByPerson, Person: item.Decision.By, Hook: t.binding.spec.Name,
 			Digest:     t.binding.digest,
 			Invocation: i.inv.ID},
-		key: key, question: []approvals.Op{op}, events: []phases.Event{e}, notes: []string{"approval " + it.ID}}
+		key: key, question: []approvals.Op{op}, events: []phases.Event{e}, notes: []string{"approval " + item.ID}}
 	return reply(t.makeWithin(ctx, doc.Request, s, leases.Rule{MaxTTL: leases.MaxLifetime}))
 }
 
@@ -256,20 +256,20 @@ func (t *turnLedger) asked(ctx context.Context, id string,
 	holder *leases.Holder) (*approvals.Item, *leases.Request, error) {
 	i := t.chain.invocation
 	unknown := &leases.Error{Class: leases.ErrUnknown, Text: "no such request"}
-	it, err := i.kernel.onFile(ctx, id)
+	item, err := i.kernel.onFile(ctx, id)
 	if err != nil && !errors.Is(err, approvals.ErrUnknown) {
 		return nil, nil, err
 	}
-	if it == nil || it.Kind != approvals.KindLease || it.At(i.at).State != approvals.Pending ||
-		it.By.Credential != holder.Credential || it.By.Runtime != holder.Runtime || it.By.Session != i.inv.Session {
+	if item == nil || item.Kind != approvals.KindLease || item.At(i.at).State != approvals.Pending ||
+		item.By.Credential != holder.Credential || item.By.Runtime != holder.Runtime || item.By.Session != i.inv.Session {
 		return nil, nil, unknown
 	}
 	var r leases.Request
-	if err := json.Unmarshal(it.Details, &r); err != nil || r.Scope == nil {
+	if err := json.Unmarshal(item.Details, &r); err != nil || r.Scope == nil {
 		return nil, nil, errors.Join(unknown, err)
 	}
-	holder.Session, holder.Agent = it.By.Session, it.By.Agent
-	return it, &r, nil
+	holder.Session, holder.Agent = item.By.Session, item.By.Agent
+	return item, &r, nil
 }
 
 // within says whether a lease that answers a request is contained in it.

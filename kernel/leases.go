@@ -118,8 +118,8 @@ type leaseChanges []leaseChange
 // take one use of each; without one the verdict becomes a block. It also passes
 // leases on to a child agent. With an error, a *phases.Fault, the verdict has
 // become a block, too.
-func (i *invocation) planLeases(ctx context.Context, c *chain, verdict *phases.Verdict) (leaseChanges, error) {
-	out := leaseChanges(c.leaseChanges)
+func (i *invocation) planLeases(ctx context.Context, chain *chain, verdict *phases.Verdict) (leaseChanges, error) {
+	out := leaseChanges(chain.leaseChanges)
 	if verdict.Decision != phases.Allow && verdict.Enforced != phases.EnforcedDelegated || i.inv.Phase == phases.Audit {
 		return out, nil
 	}
@@ -128,7 +128,7 @@ func (i *invocation) planLeases(ctx context.Context, c *chain, verdict *phases.V
 	}
 	final := i.inv
 	final.Action = verdict.Action
-	desk := &desk{Store: i.kernel.options.Store, ops: c.ops(nil)}
+	desk := &desk{Store: i.kernel.options.Store, ops: chain.ops(nil)}
 	if verdict.Decision != phases.Allow { // what hooks make does not come about then
 		desk.ops = slices.DeleteFunc(desk.ops, func(op *leases.Op) bool {
 			return op.Kind != leases.OpRevoke && op.Kind != leases.OpRevokePrefix
@@ -149,7 +149,7 @@ func (i *invocation) planLeases(ctx context.Context, c *chain, verdict *phases.V
 		}
 		blockVerdict(verdict, f.Kind, kernelName, f.Text)
 		i.applyEnforcement(verdict)
-		return leaseChanges(c.leaseChanges), f
+		return leaseChanges(chain.leaseChanges), f
 	}
 	return out, nil
 }
@@ -301,7 +301,8 @@ func (l leaseChanges) stage(batch *Batch, i *invocation, verdict *phases.Verdict
 }
 
 // leaseEvent records lender, holder and lease. It holds no token.
-func (k *Kernel) leaseEvent(change *leaseChange, r Redactor, revision string, now time.Time) (phases.Event, error) {
+func (k *Kernel) leaseEvent(change *leaseChange, redactor Redactor, revision string,
+	now time.Time) (phases.Event, error) {
 	lease := &change.lease
 	event := phases.Event{
 		ID: k.options.NewID(now), Type: phases.EventLease, Time: now, Decision: change.what, PolicyRevision: revision,
@@ -328,7 +329,7 @@ func (k *Kernel) leaseEvent(change *leaseChange, r Redactor, revision string, no
 		if err != nil {
 			return event, err
 		}
-		redacted, masked, err := r.JSON(raw)
+		redacted, masked, err := redactor.JSON(raw)
 		if err != nil {
 			return event, err
 		}

@@ -30,30 +30,32 @@ const MinCompactionAge = 2 * queue.MaxTimeout
 // event's id is made from the order's. Without a reviewer an order is refused, and no
 // order is let pass without an event. Errors are *OrderError, ErrClosed or
 // ErrUnavailable; an order that does not count is logged as an attempt.
-func (k *Kernel) UseOrder(ctx context.Context, v approvals.Verb, args any, o *approvals.Order) ([]phases.Event, error) {
-	s := k.snapshot()
-	if s == nil {
+func (k *Kernel) UseOrder(ctx context.Context, verb approvals.Verb, args any,
+	order *approvals.Order) ([]phases.Event, error) {
+	snap := k.snapshot()
+	if snap == nil {
 		return nil, ErrClosed
 	}
-	defer k.releaseSnapshot(ctx, s)
+	defer k.releaseSnapshot(ctx, snap)
 	at := k.at(ctx)
 	now := at.Wall
-	if o == nil && !s.authority.Protected() {
+	if order == nil && !snap.authority.Protected() {
 		return nil, nil
 	}
-	err := k.checkOrder(ctx, s, v, args, o, at)
+	err := k.checkOrder(ctx, snap, verb, args, order, at)
 	var refused *queue.OrderError
 	if errors.As(err, &refused) {
 		if _, cerr := k.commit(ctx,
-			Batch{Now: now, Events: []phases.Event{k.orderEvent(s, v, o, "refused", refused.Error(), now)}}); cerr != nil {
+			Batch{Now: now,
+				Events: []phases.Event{k.orderEvent(snap, verb, order, "refused", refused.Error(), now)}}); cerr != nil {
 			return nil, cerr
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	e := k.orderEvent(s, v, o, Ordered, "", now)
-	e.ID = orderUseID(o.ID)
+	e := k.orderEvent(snap, verb, order, Ordered, "", now)
+	e.ID = orderUseID(order.ID)
 	return []phases.Event{e}, nil
 }
 

@@ -14,7 +14,7 @@ import (
 // changedMetadata returns the metadata that the chain changed, redacted as it will be
 // stored, or nil when there is nothing to store. The verdict gets the redacted values: the
 // run carries them from now on.
-func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, c *chain) (phases.Metadata, error) {
+func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, chain *chain) (phases.Metadata, error) {
 	changed := phases.Metadata{}
 	for key, entry := range verdict.Metadata {
 		old, ok := run.Metadata[key]
@@ -35,7 +35,7 @@ func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, c *c
 		}
 		changed[key] = entry
 	}
-	if len(changed) == 0 && !c.retried {
+	if len(changed) == 0 && !chain.retried {
 		return nil, nil
 	}
 	if note := "metadata is not carried along: the invocation names no session"; !i.carries &&
@@ -47,22 +47,22 @@ func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, c *c
 
 // record builds the events of the verdict and lets the audit hooks redact more. With an
 // error, a *phases.Fault, the verdict has become a block, and the events hold digests only.
-func (i *invocation) record(ctx context.Context, c *chain, run RunState, verdict *phases.Verdict,
+func (i *invocation) record(ctx context.Context, chain *chain, run RunState, verdict *phases.Verdict,
 	changed phases.Metadata, at time.Time) (audit.Record, phases.Metadata, []phases.Event, error) {
 	newID := i.kernel.options.NewID
 	nameEvents := func() string { // the ids of the turns' events come before the verdict's
-		for n := range c.turns {
-			c.turns[n].ID = newID(at)
+		for n := range chain.turns {
+			chain.turns[n].ID = newID(at)
 		}
 		return newID(at)
 	}
 	builder := i.audit()
-	record, changed, err := i.build(c, run, verdict, changed, nameEvents, at)
+	record, changed, err := i.build(chain, run, verdict, changed, nameEvents, at)
 	var turns []audit.Turn
 	if err == nil {
-		turns, err = c.auditPass(ctx, verdict, &record)
+		turns, err = chain.auditPass(ctx, verdict, &record)
 	} else { // nothing is stored that could not be redacted
-		verdict.Metadata, changed, c.stateWrites = cloneMetadata(run.Metadata), nil, nil
+		verdict.Metadata, changed, chain.stateWrites = cloneMetadata(run.Metadata), nil, nil
 	}
 	if err != nil {
 		fault := phases.FaultOf(err)
@@ -73,7 +73,7 @@ func (i *invocation) record(ctx context.Context, c *chain, run RunState, verdict
 		i.applyEnforcement(verdict)
 		i.kernel.options.Logger.LogAttrs(ctx, slog.LevelError, "audit failed: the action is blocked",
 			slog.String("invocation", i.inv.ID), slog.String("phase", string(i.inv.Phase)))
-		record = builder.Digests(i.input, verdict, changed, c.turns, nameEvents(), at)
+		record = builder.Digests(i.input, verdict, changed, chain.turns, nameEvents(), at)
 		record.Verdict.Reason = fault.Text // fixed text
 		err = fault
 	}

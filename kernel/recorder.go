@@ -202,20 +202,21 @@ func (s *snapshot) recorded(k *Kernel) *RecordedChain {
 }
 
 func (b *binding) recorded() RecordedBinding {
-	r := RecordedBinding{
+	binding := RecordedBinding{
 		Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases,
 		Config: b.spec.Config, State: b.spec.State, Allowed: b.spec.Allowed, Fuel: b.fuel, Timeout: b.timeout,
 		Budget: b.spec.Budget, Failure: b.fault, Trust: b.trust,
 	}
 	if b.spec.Match != nil {
-		r.Match = *b.spec.Match
+		binding.Match = *b.spec.Match
 	}
 	if l := b.loaded; l != nil {
-		r.Version, r.Signer, r.Mutates, r.Imports, r.Held, r.Notes = l.Version, l.Signer, l.Mutates, l.Imports,
+		binding.Version, binding.Signer, binding.Mutates, binding.Imports, binding.Held, binding.Notes = l.Version, l.Signer,
+			l.Mutates, l.Imports,
 			l.Capabilities, l.Notes
 		if b.spec.Match == nil {
-			r.Match = l.Match
+			binding.Match = l.Match
 		}
 	}
-	return r
+	return binding
 }

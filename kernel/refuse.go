@@ -60,51 +60,52 @@ func (k *Kernel) Refuse(ctx context.Context, r Refusal) (phases.Verdict, error) 
 	return v, err
 }
 
-func (k *Kernel) refuse(ctx context.Context, r Refusal) (phases.Verdict, error) {
+func (k *Kernel) refuse(ctx context.Context, refusal Refusal) (phases.Verdict, error) {
 	ctx = context.WithoutCancel(ctx) // a caller that has gone changes no record
-	r.Fault = orFault(r.Fault)
-	r.Unblockable = r.Unblockable || r.Invocation.Phase == phases.Audit
+	refusal.Fault = orFault(refusal.Fault)
+	refusal.Unblockable = refusal.Unblockable || refusal.Invocation.Phase == phases.Audit
 	now := k.options.Clock.Now()
-	inv := k.namesOnly(r.Invocation, now)
-	if r.Invocation.ID == "" {
-		r.Invocation.ID = inv.ID // of the note, too, if there is no record
+	inv := k.namesOnly(refusal.Invocation, now)
+	if refusal.Invocation.ID == "" {
+		refusal.Invocation.ID = inv.ID // of the note, too, if there is no record
 	}
-	if r.why() == phases.LatchOverload {
-		return k.refuseSoon(ctx, inv, r, now)
+	if refusal.why() == phases.LatchOverload {
+		return k.refuseSoon(ctx, inv, refusal, now)
 	}
-	v, f := k.recordRefusal(ctx, inv, r, now)
+	v, f := k.recordRefusal(ctx, inv, refusal, now)
 	if f != nil {
-		return k.unrecorded(ctx, r.because(f))
+		return k.unrecorded(ctx, refusal.because(f))
 	}
-	return v, r.Fault
+	return v, refusal.Fault
 }
 
 // recordRefusal commits the block that a refusal is answered with, and the latch that it
 // asks for. inv has the names as they are recorded. A fault says that nothing was recorded.
 func (k *Kernel) recordRefusal(ctx context.Context, inv phases.Invocation, r Refusal,
 	now time.Time) (phases.Verdict, *phases.Fault) {
-	v := k.blocked(inv, r)
-	e := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &v, r.Raw, k.options.NewID(now),
+	verdict := k.blocked(inv, r)
+	event := k.audit.Failure(&audit.Invocation{Invocation: inv, PolicyRevision: k.Revision()}, &verdict, r.Raw,
+		k.options.NewID(now),
 		now)
-	b := Batch{Now: now, Events: []phases.Event{e}}
+	b := Batch{Now: now, Events: []phases.Event{event}}
 	if r.latches() {
 		why, ends := k.latchFor(&inv, &r)
 		ends = k.alone(ctx, &inv, ends)
 		if why == phases.LatchOverload {
 			k.overloaded.Store(true)
 		}
-		k.latch(&b, &e, why, ends)
+		k.latch(&b, &event, why, ends)
 	}
-	if err := k.recoverGap(ctx, e.PolicyRevision); err != nil {
-		return v, storeFault("the store cannot write", err)
+	if err := k.recoverGap(ctx, event.PolicyRevision); err != nil {
+		return verdict, storeFault("the store cannot write", err)
 	}
 	receipt, err := k.commit(ctx, b)
 	if err != nil {
-		return v, storeFault("the record could not be written", err)
+		return verdict, storeFault("the record could not be written", err)
 	}
 	k.retained.markReady(inv.ID)
-	v.Event = &phases.EventRef{Seq: receipt.First, ID: e.ID}
-	return v, nil
+	verdict.Event = &phases.EventRef{Seq: receipt.First, ID: event.ID}
+	return verdict, nil
 }
 
 func orFault(f *phases.Fault) *phases.Fault {
@@ -130,20 +131,21 @@ func (k *Kernel) refuseAfterPanic(ctx context.Context, r Refusal) (v phases.Verd
 
 // unrecorded answers a block without a record: the store is down. The block goes
 // to the log and to the spool instead, from which a gap event is made later.
-func (k *Kernel) unrecorded(ctx context.Context, r Refusal) (phases.Verdict, error) {
-	inv := k.namesOnly(r.Invocation, k.options.Clock.Now())
-	v := k.blocked(inv, r)
+func (k *Kernel) unrecorded(ctx context.Context, refusal Refusal) (phases.Verdict, error) {
+	inv := k.namesOnly(refusal.Invocation, k.options.Clock.Now())
+	v := k.blocked(inv, refusal)
 	k.options.Logger.LogAttrs(ctx, slog.LevelError, "blocked without a record",
 		slog.String("invocation", v.ID), slog.String("phase", string(inv.Phase)), slog.String("runtime", inv.Runtime),
-		slog.String("session", inv.Session), slog.String("reason", r.Fault.Text), slog.Any("cause", r.Fault.Cause))
-	told := phases.NewFault(r.Fault.Kind, k.redactText(r.Fault.Text), nil)
-	if !errors.Is(r.Fault, ErrClosed) {
+		slog.String("session", inv.Session), slog.String("reason", refusal.Fault.Text),
+		slog.Any("cause", refusal.Fault.Cause))
+	told := phases.NewFault(refusal.Fault.Kind, k.redactText(refusal.Fault.Text), nil)
+	if !errors.Is(refusal.Fault, ErrClosed) {
 		k.unhealthy.Store(&Health{Reason: told.Text})
 	}
 	inv.ID = v.ID
-	k.spool.add(k.noteOf(inv, told, &r))
+	k.spool.add(k.noteOf(inv, told, &refusal))
 	k.retained.markReady(inv.ID)
-	return v, r.Fault
+	return v, refusal.Fault
 }
 
 // namesOnly keeps the names of an invocation, made safe: it may not have been valid.
@@ -192,7 +194,7 @@ func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
 	due := ok && len(b.Events) > 0 && k.pruneDue(b.Now)
 	b.Calm = calm
 	b.Prune = due
-	r, err := k.options.Store.Commit(ctx, b)
+	receipt, err := k.options.Store.Commit(ctx, b)
 	if due && err != nil {
 		k.pruned.Store(nil) // with the next one
 	}
@@ -205,7 +207,7 @@ func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
 	case !errors.Is(err, ErrConflict) && !errors.Is(err, ErrUnavailable):
 		err = errors.Join(ErrUnavailable, err)
 	}
-	return r, err
+	return receipt, err
 }
 
 // pruneEvery is how often contents of runs that have expired are dropped, with a batch that is

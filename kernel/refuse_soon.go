@@ -22,16 +22,16 @@ const (
 // refuseSoon answers a refusal under overload without waiting for the store: it waits
 // recordGrace for the record. A refusal whose record is not written by then is noted in the
 // spool, so that neither its count nor its latch is lost, and reaches the log in a gap event.
-func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusal,
+func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, refusal Refusal,
 	now time.Time) (phases.Verdict, error) {
-	if r.latches() {
+	if refusal.latches() {
 		k.overloaded.Store(true) // also if the latch is written later
 	}
 	if k.recordingSoon.Add(1) > maxRecordingSoon {
 		k.recordingSoon.Add(-1)
-		v, _ := k.noteRefusal(ctx, inv, r, false)
+		v, _ := k.noteRefusal(ctx, inv, refusal, false)
 		k.retained.markReady(inv.ID)
-		return v, r.Fault
+		return v, refusal.Fault
 	}
 	type record struct {
 		v phases.Verdict
@@ -42,7 +42,7 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 	go func() {
 		defer k.recordingSoon.Add(-1)
 		var w record
-		w.v, w.f = k.recordSafely(ctx, inv, r, now)
+		w.v, w.f = k.recordSafely(ctx, inv, refusal, now)
 		select {
 		case written <- w:
 		case n := <-late:
@@ -55,13 +55,13 @@ func (k *Kernel) refuseSoon(ctx context.Context, inv phases.Invocation, r Refusa
 	select {
 	case w := <-written:
 		if w.f != nil {
-			return k.unrecorded(ctx, r.because(w.f))
+			return k.unrecorded(ctx, refusal.because(w.f))
 		}
-		return w.v, r.Fault
+		return w.v, refusal.Fault
 	case <-timer.C:
-		v, n := k.noteRefusal(ctx, inv, r, true)
+		v, n := k.noteRefusal(ctx, inv, refusal, true)
 		late <- n
-		return v, r.Fault
+		return v, refusal.Fault
 	}
 }
 

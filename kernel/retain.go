@@ -65,22 +65,22 @@ func (r *retained) enter(ctx context.Context) (leave func(), err error) {
 }
 
 // add retains the event, unless it does not fit.
-func (r *retained) add(e *refused) bool {
+func (r *retained) add(refused *refused) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of := 0
 	for _, old := range r.list {
-		if old.id == e.id {
-			return old.key == e.key // a record that failed is now a note
+		if old.id == refused.id {
+			return old.key == refused.key // a record that failed is now a note
 		}
-		if old.key == e.key {
+		if old.key == refused.key {
 			of++
 		}
 	}
-	if of >= maxRetainedOf || len(r.list) >= maxRetained || r.bytes+e.size > maxRetainedBytes {
+	if of >= maxRetainedOf || len(r.list) >= maxRetained || r.bytes+refused.size > maxRetainedBytes {
 		return false
 	}
-	r.list, r.bytes = append(r.list, e), r.bytes+e.size
+	r.list, r.bytes = append(r.list, refused), r.bytes+refused.size
 	return true
 }
 

@@ -82,27 +82,28 @@ func (i *invocation) known() int {
 
 // build makes the record. It redacts metadata and state again if they were redacted for the
 // store before the record had shown every secret.
-func (i *invocation) build(c *chain, run RunState, verdict *phases.Verdict, wrote phases.Metadata, ids func() string,
+func (i *invocation) build(chain *chain, run RunState, verdict *phases.Verdict, wrote phases.Metadata,
+	ids func() string,
 	at time.Time) (audit.Record, phases.Metadata, error) {
 	builder := i.audit()
 	for {
 		known := i.known()
-		record, err := builder.Build(i.input, verdict, wrote, c.turns, ids(), at)
+		record, err := builder.Build(i.input, verdict, wrote, chain.turns, ids(), at)
 		if err != nil || i.known() == known {
 			return record, wrote, err
 		}
-		if f := i.lateName(c, wrote); f != nil && verdict.Decision != phases.Block {
+		if f := i.lateName(chain, wrote); f != nil && verdict.Decision != phases.Block {
 			blockVerdict(verdict, f.Kind, kernelName, f.Text)
 			i.applyEnforcement(verdict)
-			verdict.Metadata, wrote, c.stateWrites, c.late = cloneMetadata(run.Metadata), nil, nil, f
+			verdict.Metadata, wrote, chain.stateWrites, chain.late = cloneMetadata(run.Metadata), nil, nil, f
 		}
 		if wrote != nil {
-			if wrote, err = i.changedMetadata(run, verdict, c); err != nil {
+			if wrote, err = i.changedMetadata(run, verdict, chain); err != nil {
 				return record, nil, phases.NewFault(phases.KindAudit, "the metadata could not be redacted", err)
 			}
 		}
-		for n := range c.stateWrites {
-			if err := i.redactState(&c.stateWrites[n]); err != nil {
+		for n := range chain.stateWrites {
+			if err := i.redactState(&chain.stateWrites[n]); err != nil {
 				return record, nil, phases.NewFault(phases.KindAudit, "a hook's state could not be redacted", err)
 			}
 		}
@@ -124,13 +125,13 @@ func (i *invocation) redactState(w *StateWrite) error {
 // redactItem redacts once more what a person is shown: it was made in the middle of the
 // invocation, and the record has shown more secrets since.
 func (i *invocation) redactItem(item *approvals.Item) error {
-	r := i.redactor()
+	redactor := i.redactor()
 	texts := []*string{&item.Reason, &item.Tool}
 	for n := range item.Hooks {
 		texts = append(texts, &item.Hooks[n].Reason)
 	}
 	for _, t := range texts {
-		redacted, err := r.Text(*t)
+		redacted, err := redactor.Text(*t)
 		if err != nil {
 			return err
 		}
@@ -139,7 +140,7 @@ func (i *invocation) redactItem(item *approvals.Item) error {
 	if item.Details == nil {
 		return nil
 	}
-	redacted, _, err := r.JSON(item.Details)
+	redacted, _, err := redactor.JSON(item.Details)
 	item.Details = redacted
 	return err
 }

@@ -86,12 +86,13 @@ type require struct {
 // be loaded is kept as one that fails; only a configuration that contradicts
 // itself is an error.
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
-	s := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget, raw: cfg.RawToolResults,
+	snap := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget,
+		raw:     cfg.RawToolResults,
 		noTools: cfg.NoTools, changed: cfg.LatchChangedCalls, judges: cfg.Judges, users: 1, required: cfg.Require}
-	s.approvals = queue.WithDefaults(cfg.Approvals)
-	s.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
-	if s.budget <= 0 {
-		s.budget = defaultChainBudget
+	snap.approvals = queue.WithDefaults(cfg.Approvals)
+	snap.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
+	if snap.budget <= 0 {
+		snap.budget = defaultChainBudget
 	}
 	if err := cfg.Ceiling.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: scopes: %w", ErrConfig, err)
@@ -110,27 +111,27 @@ func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, er
 		if q.tools, err = phases.CompileTools(r.Tools, true); err != nil {
 			return nil, fmt.Errorf("%w: require: %w", ErrConfig, err)
 		}
-		s.require = append(s.require, q)
+		snap.require = append(snap.require, q)
 	}
 	var err error
-	if s.rest, err = newRest(cfg); err != nil {
+	if snap.rest, err = newRest(cfg); err != nil {
 		return nil, err
 	}
-	if err := s.setLeases(cfg); err != nil {
+	if err := snap.setLeases(cfg); err != nil {
 		return nil, err
 	}
 	for i := range cfg.Bindings {
 		b := load(ctx, cfg.Bindings[i], i, loader)
-		s.bindings = append(s.bindings, b)
+		snap.bindings = append(snap.bindings, b)
 		if b.loaded != nil && b.loaded.Close != nil {
-			s.closers = append(s.closers, b.loaded.Close)
+			snap.closers = append(snap.closers, b.loaded.Close)
 		}
 	}
-	slices.SortStableFunc(s.bindings, func(a, b *binding) int {
+	slices.SortStableFunc(snap.bindings, func(a, b *binding) int {
 		return cmp.Or(cmp.Compare(b.spec.Priority, a.spec.Priority), cmp.Compare(trustedFirst(a), trustedFirst(b)),
 			cmp.Compare(a.index, b.index))
 	})
-	return s, nil
+	return snap, nil
 }
 
 func trustedFirst(b *binding) int {
@@ -157,28 +158,28 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 		return b
 	}
 	b.setMatch(spec.Match) // also for a hook that fails: it blocks the invocations that it would have seen
-	l, err := safeLoad(ctx, loader, spec)
+	loaded, err := safeLoad(ctx, loader, spec)
 	if err != nil {
 		return fail("a hook could not be loaded", err)
 	}
-	b.loaded, b.digest, b.tier = l, l.Digest, l.Tier
-	if spec.Priority >= TrustedPriority && l.Tier != phases.Trusted {
+	b.loaded, b.digest, b.tier = loaded, loaded.Digest, loaded.Tier
+	if spec.Priority >= TrustedPriority && loaded.Tier != phases.Trusted {
 		return fail(fmt.Sprintf("a hook has a priority of %d or more, which only trusted hooks may have", TrustedPriority),
 			ErrTrust)
 	}
-	if spec.Tier.Rank() > l.Tier.Rank() {
+	if spec.Tier.Rank() > loaded.Tier.Rank() {
 		return fail("a hook is bound as "+string(spec.Tier)+" and is not", ErrTrust)
 	}
 	if len(b.phases) == 0 {
-		b.phases = slices.Clone(l.Phases)
+		b.phases = slices.Clone(loaded.Phases)
 	}
 	for _, p := range b.phases {
-		if !slices.Contains(l.Phases, p) {
+		if !slices.Contains(loaded.Phases, p) {
 			return fail("a hook is bound to a phase that it does not serve", fmt.Errorf("%s: %s", spec.Name, p))
 		}
 	}
 	if spec.Match == nil {
-		b.setMatch(&l.Match)
+		b.setMatch(&loaded.Match)
 	}
 	if b.fault != nil {
 		return fail(b.fault.Text, b.fault)
@@ -188,22 +189,22 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 			return fail("a hook's configuration is not valid", err)
 		}
 	}
-	b.fuel = FuelOf(spec.Budget, l.Budget)
+	b.fuel = FuelOf(spec.Budget, loaded.Budget)
 	b.timeout = defaultHookTimeout
-	if ms := cmp.Or(spec.Budget.DeadlineMS, l.Budget.DeadlineMS); ms > 0 {
+	if ms := cmp.Or(spec.Budget.DeadlineMS, loaded.Budget.DeadlineMS); ms > 0 {
 		b.timeout = time.Duration(min(ms, maxHookTimeout.Milliseconds())) * time.Millisecond
 	}
-	if b.granted, err = hostcalls.ParseGrants(l.Capabilities); err != nil {
+	if b.granted, err = hostcalls.ParseGrants(loaded.Capabilities); err != nil {
 		return fail("a granted capability is not valid", err)
 	}
-	b.rewrite, b.grants = phases.GrantsOf(l.Capabilities)
-	b.judges = slices.Contains(l.Imports, "block") || slices.Contains(l.Imports, "request_approval")
-	b.redacts = slices.Contains(l.Imports, "find_secrets")
+	b.rewrite, b.grants = phases.GrantsOf(loaded.Capabilities)
+	b.judges = slices.Contains(loaded.Imports, "block") || slices.Contains(loaded.Imports, "request_approval")
+	b.redacts = slices.Contains(loaded.Imports, "find_secrets")
 	if spec.Redacts != nil {
 		b.redacts = *spec.Redacts
 	}
 	b.ahead = true
-	for _, name := range l.Imports {
+	for _, name := range loaded.Imports {
 		if c, ok := hostcalls.Lookup(name); !ok || c.Group == hostcalls.GroupCalls {
 			b.ahead = false
 		}

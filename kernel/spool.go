@@ -54,20 +54,20 @@ func (s *spool) add(e notes.Note) {
 }
 
 // put is add. Preconditions: s.mu is held.
-func (s *spool) put(e notes.Note) {
+func (s *spool) put(note notes.Note) {
 	s.waiting = true
-	if s.path != "" && notes.Append(s.path, e) == nil {
+	if s.path != "" && notes.Append(s.path, note) == nil {
 		return
 	}
 	if len(s.memory) >= maxSpoolEntries {
-		h, ok := notes.Hold(e, s.memory)
+		h, ok := notes.Hold(note, s.memory)
 		if !ok || len(s.memory) >= 2*maxSpoolEntries {
 			s.dropped++
 			return
 		}
-		e = h
+		note = h
 	}
-	s.memory = append(s.memory, e)
+	s.memory = append(s.memory, note)
 }
 
 // Spool leaves a note in the spool file at path of an action that was blocked
@@ -212,67 +212,67 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 	for _, e := range soon {
 		owed = append(owed, *e)
 	}
-	for n := range owed {
-		e, told := &owed[n], gapID
-		if err := k.redactNote(e); err != nil {
+	for i := range owed {
+		note, told := &owed[i], gapID
+		if err := k.redactNote(note); err != nil {
 			return err
 		}
-		key := wire.Session{Runtime: e.Runtime, Session: e.Session}
-		ends := snap.noteEnds(e)
-		if ends == phases.EndsByJudging && !(k.retained.has(e.Invocation) && k.aloneIn(ctx, key)) {
+		key := wire.Session{Runtime: note.Runtime, Session: note.Session}
+		ends := snap.noteEnds(note)
+		if ends == phases.EndsByJudging && !(k.retained.has(note.Invocation) && k.aloneIn(ctx, key)) {
 			ends = phases.EndsByPerson // another process retained it, which has ended
 		}
-		if before, ok := latched[holding{key, e.Whole}]; !e.Unblockable || ok && before == phases.EndsByPerson {
+		if before, ok := latched[holding{key, note.Whole}]; !note.Unblockable || ok && before == phases.EndsByPerson {
 			continue
 		}
-		late := n >= len(entries) // its record tells of it
+		late := i >= len(entries) // its record tells of it
 		if ends == phases.EndsWithCause {
 			if !late { // the gap event records the end
-				freed[key] = e.Cause
+				freed[key] = note.Cause
 			}
 			continue
 		}
 		if late {
 			told = ""
 		}
-		latched[holding{key, e.Whole}] = ends
+		latched[holding{key, note.Whole}] = ends
 		b := Batch{Now: now}
 		k.latchAs(&b,
-			&phases.Event{ID: told, Invocation: e.Invocation, Phase: e.Phase, Runtime: e.Runtime, Session: e.Session,
-				Reason: e.Reason, Kind: e.Kind, DecidedBy: kernelName, PolicyRevision: revision},
-			latchOutput{Cause: e.Cause, Event: told, Ends: ends, Unnamed: e.Session == "" && !e.Whole})
+			&phases.Event{ID: told, Invocation: note.Invocation, Phase: note.Phase, Runtime: note.Runtime, Session: note.Session,
+				Reason: note.Reason, Kind: note.Kind, DecidedBy: kernelName, PolicyRevision: revision},
+			latchOutput{Cause: note.Cause, Event: told, Ends: ends, Unnamed: note.Session == "" && !note.Whole})
 		if _, err := k.commit(ctx, b); err != nil {
 			return err
 		}
 		if late {
-			soon[n-len(entries)].Unblockable = false
+			soon[i-len(entries)].Unblockable = false
 		}
 	}
 	if len(entries)+dropped == 0 {
 		done()
 		return nil
 	}
-	g := gap{Blocked: len(entries) + dropped, Dropped: dropped, Invocations: []string{}}
+	found := gap{Blocked: len(entries) + dropped, Dropped: dropped, Invocations: []string{}}
 	for key, cause := range freed {
-		if l, err := k.options.Store.Latch(ctx, key); err == nil && l == nil && len(g.Lifted) < maxGapIDs {
-			g.Lifted = append(g.Lifted, liftedSession{Runtime: key.Runtime, Session: key.Session, Cause: cause})
+		if l, err := k.options.Store.Latch(ctx, key); err == nil && l == nil && len(found.Lifted) < maxGapIDs {
+			found.Lifted = append(found.Lifted, liftedSession{Runtime: key.Runtime, Session: key.Session, Cause: cause})
 		}
 	}
-	slices.SortFunc(g.Lifted, func(a, b liftedSession) int {
+	slices.SortFunc(found.Lifted, func(a, b liftedSession) int {
 		return cmp.Or(cmp.Compare(a.Runtime, b.Runtime), cmp.Compare(a.Session, b.Session))
 	})
 	for _, e := range owed[:len(entries)] {
-		if g.First.IsZero() || e.Time.Before(g.First) {
-			g.First = e.Time
+		if found.First.IsZero() || e.Time.Before(found.First) {
+			found.First = e.Time
 		}
-		if e.Time.After(g.Last) {
-			g.Last = e.Time
+		if e.Time.After(found.Last) {
+			found.Last = e.Time
 		}
-		if len(g.Invocations) < maxGapIDs {
-			g.Invocations = append(g.Invocations, phases.SafeLine(e.Invocation, 36))
+		if len(found.Invocations) < maxGapIDs {
+			found.Invocations = append(found.Invocations, phases.SafeLine(e.Invocation, 36))
 		}
 	}
-	out, err := json.Marshal(&g)
+	out, err := json.Marshal(&found)
 	if err != nil {
 		return err
 	}
@@ -284,6 +284,6 @@ func (k *Kernel) report(ctx context.Context, revision string) error {
 		return err
 	}
 	done()
-	k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the store writes again", slog.Int("unrecorded", g.Blocked))
+	k.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the store writes again", slog.Int("unrecorded", found.Blocked))
 	return nil
 }

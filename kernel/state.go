@@ -28,15 +28,15 @@ var _ hostcalls.StateReader = (*stateReader)(nil)
 // takeState takes over what a turn that succeeded read and wrote, for the
 // commit. Text is redacted like everything else that is stored; binary values are
 // the hook's own encoding and are kept.
-func (c *chain) takeState(b *binding, o *Outcome) {
-	ns := namespace(b)
+func (c *chain) takeState(binding *binding, outcome *Outcome) {
+	ns := namespace(binding)
 	written := map[string]bool{}
 	for _, w := range c.stateWrites {
 		if w.Namespace == ns {
 			written[w.Key] = true
 		}
 	}
-	for _, r := range o.StateReads {
+	for _, r := range outcome.StateReads {
 		k := stateKey{ns, r.Key}
 		if c.stateNow[k] {
 			continue // the first read of the invocation is the one that has to hold
@@ -44,10 +44,10 @@ func (c *chain) takeState(b *binding, o *Outcome) {
 		c.stateNow[k] = true
 		c.stateReads = append(c.stateReads, StateRead{Namespace: ns, Key: r.Key, Version: r.Version})
 	}
-	for _, w := range o.StateWrites {
+	for _, w := range outcome.StateWrites {
 		sw := StateWrite{Namespace: ns, Key: w.Key, Value: w.Value, Delete: w.Delete}
 		if err := c.invocation.redactState(&sw); err != nil {
-			c.stateFailed(b, err)
+			c.stateFailed(binding, err)
 			return
 		}
 		if written[w.Key] { // a mutator that was called again: its later word counts

@@ -66,21 +66,22 @@ type requested struct {
 
 // decodeToolRequest decodes a document that a guest made. The error is an Errno.
 func decodeToolRequest(raw jsontext.Value) (toolRequest, error) {
-	var r toolRequest
-	if err := json.Unmarshal(raw, &r, json.RejectUnknownMembers(true)); err != nil {
-		return r, hostcalls.Invalid
+	var request toolRequest
+	if err := json.Unmarshal(raw, &request, json.RejectUnknownMembers(true)); err != nil {
+		return request, hostcalls.Invalid
 	}
-	if r.Args == nil {
-		r.Args = jsontext.Value("{}")
+	if request.Args == nil {
+		request.Args = jsontext.Value("{}")
 	}
-	if r.Tool == "" || len(r.Tool) > phases.MaxIDBytes || phases.SafeLine(r.Tool, phases.MaxIDBytes) != r.Tool ||
-		r.Args.Kind() != '{' {
-		return r, hostcalls.Invalid
+	if request.Tool == "" || len(request.Tool) > phases.MaxIDBytes ||
+		phases.SafeLine(request.Tool, phases.MaxIDBytes) != request.Tool ||
+		request.Args.Kind() != '{' {
+		return request, hostcalls.Invalid
 	}
-	if r.TimeoutMS < 0 || r.TimeoutMS > maxToolTimeout.Milliseconds() {
-		return r, hostcalls.Invalid
+	if request.TimeoutMS < 0 || request.TimeoutMS > maxToolTimeout.Milliseconds() {
+		return request, hostcalls.Invalid
 	}
-	return r, nil
+	return request, nil
 }
 
 // toolCall is one tool call of a hook on its way: the chain of pre_tool, the intent,
@@ -270,7 +271,7 @@ func outcomeOf(err error, call context.Context) string {
 
 // execute returns when ctx ends, whatever the executor does; an answer that comes
 // later is dropped.
-func execute(ctx context.Context, x ToolExecutor, call ToolCall) (ToolResult, error) {
+func execute(ctx context.Context, executor ToolExecutor, call ToolCall) (ToolResult, error) {
 	if ctx.Err() != nil {
 		return ToolResult{}, tooLate(ctx) // nothing begins for a caller that has gone
 	}
@@ -287,7 +288,7 @@ func execute(ctx context.Context, x ToolExecutor, call ToolCall) (ToolResult, er
 			}
 			done <- a
 		}()
-		a.res, a.err = x.Call(ctx, call)
+		a.res, a.err = executor.Call(ctx, call)
 		a.res.Result = a.res.Result.Clone()
 	}()
 	select {

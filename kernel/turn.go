@@ -59,21 +59,22 @@ func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left tim
 	return c.callOn(ctx, b, pass, left, view, doc, hostcalls.Limits{})
 }
 
-func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation,
+func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, left time.Duration,
+	view phases.Invocation,
 	doc []byte, limits hostcalls.Limits) (result turnResult) {
 	result.input, result.start = doc, time.Now()
-	if b.fault != nil {
-		result.fault, result.trust = b.fault, b.trust
+	if binding.fault != nil {
+		result.fault, result.trust = binding.fault, binding.trust
 		return result
 	}
-	if result.fault = c.invocation.kernel.left.fault(b.leftKey()); result.fault != nil {
+	if result.fault = c.invocation.kernel.left.fault(binding.leftKey()); result.fault != nil {
 		return result
 	}
 	if left <= 0 {
 		result.fault = phases.NewFault(phases.KindDeadline, "the hooks before it have used up the chain's time", nil)
 		return result
 	}
-	fuel := b.fuel
+	fuel := binding.fuel
 	if c.invocation.parentBudget.nested() {
 		if n, ok := c.invocation.parentBudget.fuelLeft(); ok {
 			fuel = min(fuel, n)
@@ -84,18 +85,19 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 			return result
 		}
 	}
-	observe := b.mode == phases.Observe
+	observe := binding.mode == phases.Observe
 	scope := &turnScope{kernel: c.invocation.kernel, snap: c.invocation.snap, depth: c.invocation.depth(),
 		secrets: c.invocation.redactor, began: result.start, time: left}
-	calls := &turnCalls{invocation: c.invocation, binding: b, pass: pass, view: view, scope: scope}
+	calls := &turnCalls{invocation: c.invocation, binding: binding, pass: pass, view: view, scope: scope}
 	turn := Turn{
-		Fuel: fuel, Timeout: min(b.timeout, left), Ceiling: min(ceilingFactor*b.timeout, left),
+		Fuel: fuel, Timeout: min(binding.timeout, left), Ceiling: min(ceilingFactor*binding.timeout, left),
 		Session: hostcalls.SessionConfig{
-			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: b.spec.Config,
-			Actor: b.actor(view.Phase), Granted: b.granted, Limits: limits,
-			Time: c.invocation.inv.Time, Seed: c.invocation.turnSeed(b.spec.Name, pass), Home: c.invocation.kernel.options.Home,
-			CWD: view.CWD, Scopes: view.Scopes,
-			Observe: observe, State: &stateReader{store: c.invocation.kernel.options.Store, namespace: namespace(b)},
+			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: binding.spec.Config,
+			Actor: binding.actor(view.Phase), Granted: binding.granted, Limits: limits,
+			Time: c.invocation.inv.Time, Seed: c.invocation.turnSeed(binding.spec.Name, pass),
+			Home: c.invocation.kernel.options.Home,
+			CWD:  view.CWD, Scopes: view.Scopes,
+			Observe: observe, State: &stateReader{store: c.invocation.kernel.options.Store, namespace: namespace(binding)},
 			HTTP: calls, Files: c.invocation.kernel.options.Files,
 		},
 	}
@@ -106,8 +108,8 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		turn.Session.Tools = calls
 	}
 	var ledger *turnLedger
-	if !b.ahead { // one that may run ahead has no such calls, and would read what others are about to change
-		ledger = c.ledger(b, &view)
+	if !binding.ahead { // one that may run ahead has no such calls, and would read what others are about to change
+		ledger = c.ledger(binding, &view)
 		turn.Session.Leases = waitingLedger{ledger, scope}
 	}
 	if c.invocation.recorder.on() {
@@ -123,7 +125,7 @@ func (c *chain) callOn(ctx context.Context, b *binding, pass phases.Pass, left t
 		}
 		result.nested = scope.taken()
 	}()
-	out, err, gone := c.watched(ctx, b, turn, scope)
+	out, err, gone := c.watched(ctx, binding, turn, scope)
 	if gone { // the hook may still be running: leave its calls and its ledger alone
 		result.outcome, result.fault, result.budget, result.trace = out, phases.FaultOf(err), 0, nil
 		return result
@@ -172,7 +174,7 @@ func namespace(b *binding) string {
 }
 
 // count adds a turn to the chain, its report, its event and its state.
-func (c *chain) count(b *binding, pass phases.Pass, result turnResult) {
+func (c *chain) count(binding *binding, pass phases.Pass, result turnResult) {
 	left := c.budget(pass)
 	switch {
 	case result.fault != nil || c.invocation.kernel.options.Untimed > 0:
@@ -188,30 +190,30 @@ func (c *chain) count(b *binding, pass phases.Pass, result turnResult) {
 	if result.fault == nil {
 		result.fault = c.invocation.secretName(&result.outcome)
 	}
-	c.dropGrant(b, &result.outcome)
-	turn := phases.Turn{By: b.actor(c.invocation.inv.Phase), Pass: pass, Effects: result.outcome.Effects,
+	c.dropGrant(binding, &result.outcome)
+	turn := phases.Turn{By: binding.actor(c.invocation.inv.Phase), Pass: pass, Effects: result.outcome.Effects,
 		Fault:    result.fault,
 		FailText: result.outcome.FailText}
 	before := c.words.View().Action
-	res, open := c.add(b, turn, result.trust)
-	c.cut(b, before, &result.outcome)
+	res, open := c.add(binding, turn, result.trust)
+	c.cut(binding, before, &result.outcome)
 	var notes []string
-	if b.loaded != nil {
-		notes = append(notes, b.loaded.Notes...)
+	if binding.loaded != nil {
+		notes = append(notes, binding.loaded.Notes...)
 	}
 	notes = append(append(notes, result.outcome.Notes...), res.Notes...)
 	if open {
 		notes = append(notes, "UNSAFE: the hook failed and counts as one without an opinion")
-		c.notes = append(c.notes, "UNSAFE: "+b.spec.Name+" failed and did not block")
+		c.notes = append(c.notes, "UNSAFE: "+binding.spec.Name+" failed and did not block")
 	}
 	for _, w := range result.outcome.Wishes {
 		notes = append(notes, "observed only: would have called "+w.Call)
 	}
-	rep := c.report(b, pass, result, res, notes)
+	rep := c.report(binding, pass, result, res, notes)
 	c.reports = append(c.reports, rep)
 	c.invocation.observation.hookDone(result.start, &c.reports[len(c.reports)-1])
-	c.invocation.recorder.turn(b, pass, &result, &rep)
-	c.turns = append(c.turns, auditTurn(b, rep, result))
+	c.invocation.recorder.turn(binding, pass, &result, &rep)
+	c.turns = append(c.turns, auditTurn(binding, rep, result))
 	if rep.Decision == phases.HookError {
 		if pass != phases.PassObserve && !open {
 			c.fault = result.fault
@@ -221,20 +223,20 @@ func (c *chain) count(b *binding, pass phases.Pass, result turnResult) {
 		}
 		return
 	}
-	c.acted[b.spec.Name] = true
-	c.takeState(b, &result.outcome)
-	c.takeLeaseChanges(b, result.leaseChanges)
+	c.acted[binding.spec.Name] = true
+	c.takeState(binding, &result.outcome)
+	c.takeLeaseChanges(binding, result.leaseChanges)
 }
 
 // cut has the record redact what the turn took out of the action: all of it where the
 // binding redacts, else what the hook redacted by name.
-func (c *chain) cut(b *binding, before jsontext.Value, o *Outcome) {
+func (c *chain) cut(binding *binding, before jsontext.Value, o *Outcome) {
 	after := c.words.View().Action
 	if bytes.Equal(before, after) {
 		return
 	}
 	var below []string
-	if !b.redacts {
+	if !binding.redacts {
 		for _, e := range o.Effects {
 			if e.Kind == phases.EffectRedact {
 				below = append(below, e.Path)
@@ -247,7 +249,7 @@ func (c *chain) cut(b *binding, before jsontext.Value, o *Outcome) {
 	builder := c.invocation.audit()
 	if err := builder.Cut(c.invocation.input, before, after, below); err != nil {
 		f := phases.NewFault(phases.KindAudit, "what a hook took out of the action could not be redacted", err)
-		c.words.Fail(b.spec.Name, f)
+		c.words.Fail(binding.spec.Name, f)
 		c.fault = f
 	}
 }
@@ -274,20 +276,20 @@ func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.Tu
 }
 
 func auditTurn(b *binding, rep phases.HookReport, r turnResult) audit.Turn {
-	t := audit.Turn{Report: rep, Input: r.input, Detail: r.outcome.Detail}
+	turn := audit.Turn{Report: rep, Input: r.input, Detail: r.outcome.Detail}
 	if b.loaded != nil {
-		t.Signer = b.loaded.Signer
+		turn.Signer = b.loaded.Signer
 	}
-	if t.Detail == "" && r.fault != nil && r.fault.Cause != nil {
-		t.Detail = r.fault.Cause.Error()
+	if turn.Detail == "" && r.fault != nil && r.fault.Cause != nil {
+		turn.Detail = r.fault.Cause.Error()
 	}
 	for _, l := range r.outcome.Logs {
-		t.Logs = append(t.Logs, logLevel(l.Level)+": "+l.Text)
+		turn.Logs = append(turn.Logs, logLevel(l.Level)+": "+l.Text)
 	}
 	if n := r.outcome.LogsDropped; n > 0 {
-		t.Logs = append(t.Logs, fmt.Sprintf("(%d entries were cut or dropped)", n))
+		turn.Logs = append(turn.Logs, fmt.Sprintf("(%d entries were cut or dropped)", n))
 	}
-	return t
+	return turn
 }
 
 func logLevel(l int) string {

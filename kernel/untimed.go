@@ -29,14 +29,14 @@ func (k *Kernel) Overran() error {
 // RunUntimed runs a turn that no kernel runs, without a deadline. The error is that of
 // the hook, or ErrOverran when it takes longer than most, 0 meaning ToolCeiling: then
 // what the turn works with belongs to the turn from there on.
-func RunUntimed(ctx context.Context, h Hook, t Turn, most time.Duration) (Outcome, error) {
+func RunUntimed(ctx context.Context, hook Hook, turn Turn, most time.Duration) (Outcome, error) {
 	type answer struct {
 		out Outcome
 		err error
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	t.Timeout = -1
+	turn.Timeout = -1
 	done := make(chan answer, 1)
 	go func() {
 		var a answer
@@ -46,7 +46,7 @@ func RunUntimed(ctx context.Context, h Hook, t Turn, most time.Duration) (Outcom
 			}
 			done <- a
 		}()
-		a.out, a.err = h.Run(ctx, t)
+		a.out, a.err = hook.Run(ctx, turn)
 	}()
 	timer := time.NewTimer(cmp.Or(most, ToolCeiling))
 	defer timer.Stop()

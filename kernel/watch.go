@@ -113,7 +113,7 @@ func (k *Kernel) Stuck() <-chan struct{} { return k.left.stuck() }
 // watched runs a turn and answers for it when it ignores its deadline: the turn's goroutine is
 // then left behind, and a late answer does not count. It touches nothing of the invocation any
 // more: its scope refuses further calls.
-func (c *chain) watched(ctx context.Context, b *binding, turn Turn,
+func (c *chain) watched(ctx context.Context, binding *binding, turn Turn,
 	scope *turnScope) (out Outcome, err error, left bool) {
 	type answer struct {
 		out Outcome
@@ -130,7 +130,7 @@ func (c *chain) watched(ctx context.Context, b *binding, turn Turn,
 			}
 			done <- a
 		}()
-		a.out, a.err = b.loaded.Hook.Run(ctx, turn)
+		a.out, a.err = binding.loaded.Hook.Run(ctx, turn)
 	}()
 	limit := turn.Ceiling + c.invocation.kernel.options.LeaveAfter
 	if c.invocation.kernel.options.Untimed > 0 {
@@ -152,7 +152,7 @@ func (c *chain) watched(ctx context.Context, b *binding, turn Turn,
 			continue
 		}
 		cancel(errLeft)
-		c.leave(b, func() { <-done })
+		c.leave(binding, func() { <-done })
 		return Outcome{Duration: time.Since(scope.began), Waited: scope.paused()},
 			phases.NewFault(phases.KindHang, textLeft, errLeft), true
 	}

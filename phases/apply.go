@@ -16,41 +16,41 @@ import (
 //
 // Every error has a method Fault() *Fault, which returns the failure of the hook's turn, and may be
 // of class ErrDenied or ErrTooLarge. A mutator that would change something in the validate pass is denied.
-func ApplyEffect(p Phase, pass Pass, action jsontext.Value, by Actor, e Effect) (jsontext.Value, error) {
-	rules := RulesFor(p)
-	if e.Kind == EffectBlock && rules.Block {
+func ApplyEffect(phase Phase, pass Pass, action jsontext.Value, by Actor, effect Effect) (jsontext.Value, error) {
+	rules := RulesFor(phase)
+	if effect.Kind == EffectBlock && rules.Block {
 		return action, nil // never refused, whatever else is wrong
 	}
-	if !rules.Legal(e.Kind) {
-		return nil, effectError(ErrDenied, e, "not legal in the phase %s", SafeLine(string(p), 32))
+	if !rules.Legal(effect.Kind) {
+		return nil, effectError(ErrDenied, effect, "not legal in the phase %s", SafeLine(string(phase), 32))
 	}
-	if !by.granted(e.Kind) {
-		return nil, effectError(ErrDenied, e, "not granted")
+	if !by.granted(effect.Kind) {
+		return nil, effectError(ErrDenied, effect, "not granted")
 	}
-	if err := checkPass(p, pass, by, e); err != nil {
+	if err := checkPass(phase, pass, by, effect); err != nil {
 		return nil, err
 	}
-	if effectSize(e) > maxEffectBytes {
-		return nil, effectError(ErrTooLarge, e, "larger than %d bytes", maxEffectBytes)
+	if effectSize(effect) > maxEffectBytes {
+		return nil, effectError(ErrTooLarge, effect, "larger than %d bytes", maxEffectBytes)
 	}
 	var out jsontext.Value
 	var err error
-	switch e.Kind {
+	switch effect.Kind {
 	case EffectRewrite:
-		out, err = applyRewrite(rules, action, by, e)
+		out, err = applyRewrite(rules, action, by, effect)
 	case EffectRedact:
-		out, err = applyRedact(rules, action, e)
+		out, err = applyRedact(rules, action, effect)
 	default:
-		out, err = action, checkEffect(by, e)
+		out, err = action, checkEffect(by, effect)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(out) > MaxInputBytes && len(out) > len(action) {
-		return nil, effectError(ErrTooLarge, e, "the action would be larger than %d bytes", MaxInputBytes)
+		return nil, effectError(ErrTooLarge, effect, "the action would be larger than %d bytes", MaxInputBytes)
 	}
-	if pass == PassValidate && !unchanged(p, action, out, e) {
-		return nil, effectError(errUnstable, e, "the action was already judged in another form")
+	if pass == PassValidate && !unchanged(phase, action, out, effect) {
+		return nil, effectError(errUnstable, effect, "the action was already judged in another form")
 	}
 	return out, nil
 }
@@ -72,41 +72,41 @@ func unchanged(p Phase, action, out jsontext.Value, e Effect) bool {
 	return had && has && Same(before, after)
 }
 
-func applyRewrite(rules Rules, action jsontext.Value, by Actor, e Effect) (jsontext.Value, error) {
-	if err := CheckPointer(e.Path); err != nil {
-		return nil, invalid(e, err)
+func applyRewrite(rules Rules, action jsontext.Value, by Actor, effect Effect) (jsontext.Value, error) {
+	if err := CheckPointer(effect.Path); err != nil {
+		return nil, invalid(effect, err)
 	}
-	rule, ok := rules.rewriteRule(e.Path)
+	rule, ok := rules.rewriteRule(effect.Path)
 	if !ok {
-		return nil, effectError(ErrDenied, e, "the phase %s does not permit a rewrite here", rules.Phase)
+		return nil, effectError(ErrDenied, effect, "the phase %s does not permit a rewrite here", rules.Phase)
 	}
-	if !by.mayRewrite(rule, e.Path) {
-		return nil, effectError(ErrDenied, e, "not granted")
+	if !by.mayRewrite(rule, effect.Path) {
+		return nil, effectError(ErrDenied, effect, "not granted")
 	}
-	if e.Remove && e.Value != nil {
-		return nil, effectError(errInvalid, e, "a removal with a value")
+	if effect.Remove && effect.Value != nil {
+		return nil, effectError(errInvalid, effect, "a removal with a value")
 	}
-	if !e.Remove {
-		if err := checkEffectValue(e); err != nil {
+	if !effect.Remove {
+		if err := checkEffectValue(effect); err != nil {
 			return nil, err
 		}
 	}
-	return withoutCredentials(rules.Phase, action, e, func(action jsontext.Value) (jsontext.Value, error) {
+	return withoutCredentials(rules.Phase, action, effect, func(action jsontext.Value) (jsontext.Value, error) {
 		var out jsontext.Value
 		var err error
-		if e.Remove {
-			out, err = remove(action, e.Path)
+		if effect.Remove {
+			out, err = remove(action, effect.Path)
 		} else {
-			out, err = Set(action, e.Path, e.Value)
+			out, err = Set(action, effect.Path, effect.Value)
 		}
 		if err != nil {
-			return nil, invalid(e, err)
+			return nil, invalid(effect, err)
 		}
-		if err := checkResult(rules.Phase, out, e); err != nil {
+		if err := checkResult(rules.Phase, out, effect); err != nil {
 			return nil, err
 		}
 		if rule.Subset {
-			if err := checkSubset(action, out, rule, e); err != nil {
+			if err := checkSubset(action, out, rule, effect); err != nil {
 				return nil, err
 			}
 		}
@@ -114,31 +114,31 @@ func applyRewrite(rules Rules, action jsontext.Value, by Actor, e Effect) (jsont
 	})
 }
 
-func applyRedact(rules Rules, action jsontext.Value, e Effect) (jsontext.Value, error) {
-	if err := CheckPointer(e.Path); err != nil {
-		return nil, invalid(e, err)
+func applyRedact(rules Rules, action jsontext.Value, effect Effect) (jsontext.Value, error) {
+	if err := CheckPointer(effect.Path); err != nil {
+		return nil, invalid(effect, err)
 	}
-	if !rules.redactable(e.Path) {
-		return nil, effectError(ErrDenied, e, "the phase %s does not permit a redaction here", rules.Phase)
+	if !rules.redactable(effect.Path) {
+		return nil, effectError(ErrDenied, effect, "the phase %s does not permit a redaction here", rules.Phase)
 	}
-	return withoutCredentials(rules.Phase, action, e, func(action jsontext.Value) (jsontext.Value, error) {
-		v, found, err := find(action, e.Path)
+	return withoutCredentials(rules.Phase, action, effect, func(action jsontext.Value) (jsontext.Value, error) {
+		v, found, err := find(action, effect.Path)
 		if err != nil {
-			return nil, invalid(e, err)
+			return nil, invalid(effect, err)
 		}
 		if !found {
-			return nil, effectError(errInvalid, e, "there is nothing to redact")
+			return nil, effectError(errInvalid, effect, "there is nothing to redact")
 		}
 		room := max(MaxInputBytes, len(action)) - (len(action) - len(v))
-		masked, ok := redactValue(v, quote("[redacted:"+safeLabel(e.Label)+"]"), room)
+		masked, ok := redactValue(v, quote("[redacted:"+safeLabel(effect.Label)+"]"), room)
 		if !ok {
-			return nil, effectError(ErrTooLarge, e, "the action would be larger than %d bytes", MaxInputBytes)
+			return nil, effectError(ErrTooLarge, effect, "the action would be larger than %d bytes", MaxInputBytes)
 		}
-		out, err := Set(action, e.Path, masked)
+		out, err := Set(action, effect.Path, masked)
 		if err != nil {
-			return nil, invalid(e, err)
+			return nil, invalid(effect, err)
 		}
-		if err := checkResult(rules.Phase, out, e); err != nil {
+		if err := checkResult(rules.Phase, out, effect); err != nil {
 			return nil, err
 		}
 		return out, nil
@@ -149,44 +149,44 @@ func applyRedact(rules Rules, action jsontext.Value, e Effect) (jsontext.Value, 
 // string inside an object or array. Names stay: from them a reader can tell
 // which values stood there. It stops with false where the result would be larger than
 // room: a mask can be thirty times as long as the empty strings that it covers.
-func redactValue(v jsontext.Value, mask []byte, room int) (jsontext.Value, bool) {
-	if k := kindOf(v); k != '{' && k != '[' {
+func redactValue(value jsontext.Value, mask []byte, room int) (jsontext.Value, bool) {
+	if k := kindOf(value); k != '{' && k != '[' {
 		return mask, true
 	}
-	out := make([]byte, 0, len(v))
+	out := make([]byte, 0, len(value))
 	from := 0
-	for i := 0; i < len(v); i++ {
-		if v[i] != '"' {
+	for i := 0; i < len(value); i++ {
+		if value[i] != '"' {
 			continue
 		}
-		end, _ := skipString(v, i)
-		if next := skipSpace(v, end); next >= len(v) || v[next] != ':' { // not a name
+		end, _ := skipString(value, i)
+		if next := skipSpace(value, end); next >= len(value) || value[next] != ':' { // not a name
 			if len(out)+i-from+len(mask) > room {
 				return nil, false
 			}
-			out = append(append(out, v[from:i]...), mask...)
+			out = append(append(out, value[from:i]...), mask...)
 			from = end
 		}
 		i = end - 1
 	}
-	return append(out, v[from:]...), true
+	return append(out, value[from:]...), true
 }
 
 // withoutCredentials runs change on the action as hooks see it, without the
 // credential headers, and puts them back: they are neither shown nor settable
 // nor removable.
-func withoutCredentials(p Phase, action jsontext.Value, e Effect,
+func withoutCredentials(phase Phase, action jsontext.Value, effect Effect,
 	change func(jsontext.Value) (jsontext.Value, error)) (jsontext.Value, error) {
-	if p != PreSend || !Covers("/headers", e.Path) {
+	if phase != PreSend || !Covers("/headers", effect.Path) {
 		return change(action)
 	}
-	shown, hidden, err := hideCredentials(p, action)
+	shown, hidden, err := hideCredentials(phase, action)
 	if err != nil {
-		return nil, invalid(e, err)
+		return nil, invalid(effect, err)
 	}
-	if e.Path != "/headers" {
-		if name, _ := splitToken(e.Path[len("/headers"):]); isCredentialHeader(name) {
-			return nil, effectError(ErrDenied, e, "credential headers cannot be changed")
+	if effect.Path != "/headers" {
+		if name, _ := splitToken(effect.Path[len("/headers"):]); isCredentialHeader(name) {
+			return nil, effectError(ErrDenied, effect, "credential headers cannot be changed")
 		}
 		return change(action)
 	}
@@ -194,35 +194,35 @@ func withoutCredentials(p Phase, action jsontext.Value, e Effect,
 	if err != nil {
 		return nil, err
 	}
-	if _, set, err := hideCredentials(p, out); err != nil || set != nil {
-		return nil, effectError(ErrDenied, e, "credential headers cannot be changed")
+	if _, set, err := hideCredentials(phase, out); err != nil || set != nil {
+		return nil, effectError(ErrDenied, effect, "credential headers cannot be changed")
 	}
 	if out, err = restoreCredentials(out, hidden); err != nil {
-		return nil, invalid(e, err)
+		return nil, invalid(effect, err)
 	}
 	return out, nil
 }
 
 // checkSubset checks that an array only lost entries, in the order that it had.
-func checkSubset(before, after jsontext.Value, rule RewriteRule, e Effect) error {
+func checkSubset(before, after jsontext.Value, rule RewriteRule, effect Effect) error {
 	old, had := Get(before, rule.Pointer)
 	now, has := Get(after, rule.Pointer)
 	if !had {
 		if has && kindOf(now) == '[' && string(trim(now)) != "[]" {
-			return effectError(errInvalid, e, "entries may only be dropped, and there were none")
+			return effectError(errInvalid, effect, "entries may only be dropped, and there were none")
 		}
 		return nil
 	}
 	if !has { // absent can mean "all" to a runtime
-		return effectError(errInvalid, e, "entries may only be dropped: write the empty array instead of removing it")
+		return effectError(errInvalid, effect, "entries may only be dropped: write the empty array instead of removing it")
 	}
 	list, err := canonicalElements(old)
 	if err != nil {
-		return invalid(e, err)
+		return invalid(effect, err)
 	}
 	kept, err := canonicalElements(now)
 	if err != nil {
-		return invalid(e, err)
+		return invalid(effect, err)
 	}
 	next, subset := 0, true
 	for _, entry := range kept {
@@ -235,7 +235,7 @@ func checkSubset(before, after jsontext.Value, rule RewriteRule, e Effect) error
 		next++
 	}
 	if !subset {
-		return effectError(errInvalid, e, "entries may only be dropped, not added, changed or reordered")
+		return effectError(errInvalid, effect, "entries may only be dropped, not added, changed or reordered")
 	}
 	return nil
 }

@@ -67,9 +67,9 @@ type AskRef struct {
 }
 
 // NewChain starts a chain. The invocation's scopes are cut to the ceiling, its tool
-// name normalised (see Normalize). md is the run's bag and is not changed. The
+// name normalised (see Normalize). metadata is the run's bag and is not changed. The
 // error is a *DecodeError for the invocation or of class ErrScope for the ceiling.
-func NewChain(inv Invocation, md Metadata, ceiling Scopes) (*Chain, error) {
+func NewChain(inv Invocation, metadata Metadata, ceiling Scopes) (*Chain, error) {
 	inv, err := Normalize(inv)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func NewChain(inv Invocation, md Metadata, ceiling Scopes) (*Chain, error) {
 	}
 	return &Chain{
 		inv:      inv,
-		state:    chainState{action: inv.Action, scopes: inv.Scopes.Intersect(ceiling), metadata: md},
+		state:    chainState{action: inv.Action, scopes: inv.Scopes.Intersect(ceiling), metadata: metadata},
 		decision: Allow,
 	}, nil
 }
@@ -118,21 +118,21 @@ func (c *Chain) Retries() []Retry { return slices.Clone(c.retries) }
 // and of what the hook asked for after it only annotations and redactions are
 // kept, for the record. Turns after the end are discarded. A turn of an observing
 // binding is checked alike, but changes nothing and ends nothing.
-func (c *Chain) Add(t Turn) TurnResult {
-	if t.By.observes() || t.Pass == PassObserve {
-		return c.observe(t)
+func (c *Chain) Add(turn Turn) TurnResult {
+	if turn.By.observes() || turn.Pass == PassObserve {
+		return c.observe(turn)
 	}
 	if c.stopped {
 		return TurnResult{Stop: true, Discarded: true, Notes: []string{"discarded: the chain had ended"}}
 	}
-	if t.Fault != nil {
-		return c.fail(t, t.Fault, t.FailText)
+	if turn.Fault != nil {
+		return c.fail(turn, turn.Fault, turn.FailText)
 	}
-	p := &pending{chain: c, turn: t, state: c.state}
+	p := &pending{chain: c, turn: turn, state: c.state}
 	if f := p.run(); f != nil {
-		return c.fail(t, f, "")
+		return c.fail(turn, f, "")
 	}
-	return c.commit(t, p)
+	return c.commit(turn, p)
 }
 
 // Fail ends the chain in a block that no hook decided, such as a store that is
@@ -169,45 +169,45 @@ func (c *Chain) block(by, reason string, kind Kind) {
 const kernelName = "belay"
 
 // commit takes over what a turn that succeeded asked for.
-func (c *Chain) commit(t Turn, p *pending) TurnResult {
-	r := TurnResult{Decision: HookNone, Notes: p.notes}
-	r.Changed = !Same(c.state.action, p.state.action) || !c.state.scopes.Equal(p.state.scopes)
-	if r.Changed || p.added {
-		r.Decision = HookTransform
+func (c *Chain) commit(turn Turn, pending *pending) TurnResult {
+	result := TurnResult{Decision: HookNone, Notes: pending.notes}
+	result.Changed = !Same(c.state.action, pending.state.action) || !c.state.scopes.Equal(pending.state.scopes)
+	if result.Changed || pending.added {
+		result.Decision = HookTransform
 	}
-	c.state = p.state
-	if r.Changed {
+	c.state = pending.state
+	if result.Changed {
 		c.revision++
 		if c.grant != nil { // the granted action is not the one that would run
 			c.notes = append(c.notes, "the grant of "+SafeLine(c.grant.Hook, MaxIDBytes)+" dropped: the action changed after it")
 			c.grant = nil
 		}
 	}
-	c.contexts = append(c.contexts, p.contexts...)
-	c.things = append(c.things, p.artifacts...)
-	c.retries = append(c.retries, p.retries...)
-	c.notes = append(c.notes, p.notes...)
+	c.contexts = append(c.contexts, pending.contexts...)
+	c.things = append(c.things, pending.artifacts...)
+	c.retries = append(c.retries, pending.retries...)
+	c.notes = append(c.notes, pending.notes...)
 	if c.reply == nil {
-		c.reply = p.reply
+		c.reply = pending.reply
 	}
-	if p.grant != nil {
-		r.Decision, r.Reason = HookGrant, p.grant.Reason
+	if pending.grant != nil {
+		result.Decision, result.Reason = HookGrant, pending.grant.Reason
 		if c.grant == nil {
-			c.grant = p.grant
+			c.grant = pending.grant
 		}
 	}
-	if p.ask != nil {
-		r.Decision, r.Reason, r.Kind = HookAsk, p.ask.Reason, KindPolicy
+	if pending.ask != nil {
+		result.Decision, result.Reason, result.Kind = HookAsk, pending.ask.Reason, KindPolicy
 		if c.decision == Allow {
-			c.decision, c.by, c.reason, c.kind = Ask, t.By.Hook, p.ask.Reason, KindPolicy
+			c.decision, c.by, c.reason, c.kind = Ask, turn.By.Hook, pending.ask.Reason, KindPolicy
 		}
-		c.asks = append(c.asks, *p.ask)
+		c.asks = append(c.asks, *pending.ask)
 	}
-	if p.blocked {
-		r.Decision, r.Reason, r.Kind, r.Stop = HookBlock, p.reason, KindPolicy, true
-		c.block(t.By.Hook, p.reason, KindPolicy)
+	if pending.blocked {
+		result.Decision, result.Reason, result.Kind, result.Stop = HookBlock, pending.reason, KindPolicy, true
+		c.block(turn.By.Hook, pending.reason, KindPolicy)
 	}
-	return r
+	return result
 }
 
 // observe reports what a turn would have done.
@@ -248,20 +248,20 @@ type pending struct {
 // run applies all effects, or returns why none of them counts.
 func (p *pending) run() *Fault {
 	count, size := 0, 0
-	for _, e := range p.turn.Effects {
-		if e.Kind != EffectBlock {
+	for _, effect := range p.turn.Effects {
+		if effect.Kind != EffectBlock {
 			count++
-			size += effectSize(e)
+			size += effectSize(effect)
 		}
 		if count > maxEffects || size > maxEffectsBytes {
 			return NewFault(KindOutput, "a hook asked for too much in one turn",
-				effectError(ErrTooLarge, e, "effects beyond the limit"))
+				effectError(ErrTooLarge, effect, "effects beyond the limit"))
 		}
-		if p.blocked && e.Kind != EffectAnnotate && e.Kind != EffectRedact {
-			p.notes = append(p.notes, fmt.Sprintf("%s after block dropped", SafeLine(string(e.Kind), 32)))
+		if p.blocked && effect.Kind != EffectAnnotate && effect.Kind != EffectRedact {
+			p.notes = append(p.notes, fmt.Sprintf("%s after block dropped", SafeLine(string(effect.Kind), 32)))
 			continue
 		}
-		if err := p.apply(e); err != nil {
+		if err := p.apply(effect); err != nil {
 			return faultOf(err)
 		}
 	}
@@ -275,44 +275,44 @@ func faultOf(err error) *Fault {
 	return NewFault(KindOutput, "a hook asked for something that it may not do", err)
 }
 
-func (p *pending) apply(e Effect) error {
-	c, t := p.chain, p.turn
-	action, err := ApplyEffect(c.inv.Phase, t.Pass, p.state.action, t.By, e)
+func (p *pending) apply(effect Effect) error {
+	c, turn := p.chain, p.turn
+	action, err := ApplyEffect(c.inv.Phase, turn.Pass, p.state.action, turn.By, effect)
 	if err != nil {
 		return err
 	}
 	p.state.action = action
-	switch e.Kind {
+	switch effect.Kind {
 	case EffectBlock:
-		p.blocked, p.reason = true, SafeText(e.Text, MaxReasonBytes)
+		p.blocked, p.reason = true, SafeText(effect.Text, MaxReasonBytes)
 	case EffectAsk:
 		if p.ask == nil {
 			p.ask = &AskRef{
-				Hook: t.By.Hook, Digest: t.By.Digest, ConfigDigest: t.By.ConfigDigest,
-				Reason: SafeText(e.Text, MaxReasonBytes), Document: e.Value,
+				Hook: turn.By.Hook, Digest: turn.By.Digest, ConfigDigest: turn.By.ConfigDigest,
+				Reason: SafeText(effect.Text, MaxReasonBytes), Document: effect.Value,
 			}
 		}
 	case EffectClamp:
-		scopes := p.state.scopes.Intersect(*e.Scopes)
-		if t.Pass == PassValidate && !scopes.Equal(p.state.scopes) {
-			return effectError(errUnstable, e, "the scopes were already judged in another form")
+		scopes := p.state.scopes.Intersect(*effect.Scopes)
+		if turn.Pass == PassValidate && !scopes.Equal(p.state.scopes) {
+			return effectError(errUnstable, effect, "the scopes were already judged in another form")
 		}
 		p.state.scopes = scopes
 	case EffectAnnotate:
-		if p.state.metadata, err = annotate(p.state.metadata, t.By, e); err != nil {
+		if p.state.metadata, err = annotate(p.state.metadata, turn.By, effect); err != nil {
 			return err
 		}
 		p.added = true
 	case EffectContext:
-		p.contexts, p.added = append(p.contexts, labelled(t.By, e.Text)), true
+		p.contexts, p.added = append(p.contexts, labelled(turn.By, effect.Text)), true
 	case EffectRetry:
-		r, err := decodeRetry(t.By, e)
+		r, err := decodeRetry(turn.By, effect)
 		if err != nil {
 			return err
 		}
 		p.retries, p.added = append(p.retries, r), true
 	case EffectReply:
-		r, err := decodeReply(t.By, e)
+		r, err := decodeReply(turn.By, effect)
 		if err != nil {
 			return err
 		}
@@ -321,14 +321,14 @@ func (p *pending) apply(e Effect) error {
 		}
 		p.added = true
 	case EffectArtifact:
-		a, err := decodeArtifact(t.By, e)
+		a, err := decodeArtifact(turn.By, effect)
 		if err != nil {
 			return err
 		}
 		p.artifacts, p.added = append(p.artifacts, a), true
 	case EffectGrant:
 		if p.grant == nil {
-			p.grant = &Grant{Reason: SafeText(e.Text, MaxReasonBytes), Hook: t.By.Hook}
+			p.grant = &Grant{Reason: SafeText(effect.Text, MaxReasonBytes), Hook: turn.By.Hook}
 		}
 	}
 	return nil
@@ -339,53 +339,54 @@ func (p *pending) apply(e Effect) error {
 // and events are the kernel's to fill in. A block carries no reply, retry or
 // grant and an ask no grant: a caller must not act on a leftover of a chain that said no.
 func (c *Chain) Result() Verdict {
-	v := Verdict{
+	verdict := Verdict{
 		ID: c.inv.ID, Phase: c.inv.Phase, Decision: c.decision, Reason: c.reason, Kind: c.kind, DecidedBy: c.by,
 		Action: c.state.action, Changed: Diff(c.inv.Action, c.state.action), Scopes: c.state.scopes,
 		Metadata: maps.Clone(c.state.metadata), Contexts: slices.Clone(c.contexts), Artifacts: slices.Clone(c.things),
 		Masked: []string{}, Hooks: []HookReport{}, Notes: slices.Clone(c.notes),
 	}
-	if v.Metadata == nil {
-		v.Metadata = Metadata{}
+	if verdict.Metadata == nil {
+		verdict.Metadata = Metadata{}
 	}
-	if v.Contexts == nil {
-		v.Contexts = []string{}
+	if verdict.Contexts == nil {
+		verdict.Contexts = []string{}
 	}
-	if v.Artifacts == nil {
-		v.Artifacts = []Artifact{}
+	if verdict.Artifacts == nil {
+		verdict.Artifacts = []Artifact{}
 	}
 	var dropped []string
 	if c.reply != nil {
-		if v.Decision == Block {
+		if verdict.Decision == Block {
 			dropped = append(dropped, "reply")
 		} else {
-			v.Reply = c.reply
+			verdict.Reply = c.reply
 		}
 	}
 	if len(c.retries) > 0 {
-		if v.Decision == Block {
+		if verdict.Decision == Block {
 			dropped = append(dropped, "retry")
 		} else {
 			r := c.retries[0]
-			v.Retry = &r
+			verdict.Retry = &r
 		}
 	}
 	if c.grant != nil {
-		if v.Decision != Allow {
+		if verdict.Decision != Allow {
 			dropped = append(dropped, "grant")
 		} else {
-			v.Grant = c.grant
+			verdict.Grant = c.grant
 		}
 	}
 	if len(dropped) > 0 {
-		v.Notes = append(v.Notes, fmt.Sprintf("%s dropped: the decision is %s", strings.Join(dropped, ", "), v.Decision))
+		verdict.Notes = append(verdict.Notes,
+			fmt.Sprintf("%s dropped: the decision is %s", strings.Join(dropped, ", "), verdict.Decision))
 	}
 	digest, err := ActionDigest(c.View())
 	if err != nil { // no digest, no binding of a verdict to what runs
-		v.Decision, v.Kind, v.DecidedBy = Block, KindProtocol, kernelName
-		v.Reason = "the action has no canonical form"
-		v.Reply, v.Retry, v.Grant = nil, nil, nil
+		verdict.Decision, verdict.Kind, verdict.DecidedBy = Block, KindProtocol, kernelName
+		verdict.Reason = "the action has no canonical form"
+		verdict.Reply, verdict.Retry, verdict.Grant = nil, nil, nil
 	}
-	v.ActionDigest = digest
-	return v
+	verdict.ActionDigest = digest
+	return verdict
 }

@@ -83,7 +83,7 @@ func CheckScopes(inv Invocation, action jsontext.Value, scopes Scopes) error {
 // told. The real path is compared with the scopes. Nil follows nothing.
 func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes,
 	follow func(string) (string, bool)) error {
-	c := scopeCheck{inv: inv, scopes: scopes, follow: follow}
+	check := scopeCheck{inv: inv, scopes: scopes, follow: follow}
 	switch inv.Phase {
 	case PreTool:
 		final := inv
@@ -93,7 +93,7 @@ func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes,
 			return &outsideError{"tools", "the tool is not in scope"}
 		}
 		args, _ := Get(action, "/args")
-		return c.tool(tool, args)
+		return check.tool(tool, args)
 	case Spawn:
 		tools, ok := Get(action, "/child/tools")
 		if !ok {
@@ -106,9 +106,9 @@ func CheckScopesFollowing(inv Invocation, action jsontext.Value, scopes Scopes,
 				return &outsideError{"tools", "a tool of the child is not in scope"}
 			}
 		}
-		return c.unknown("a child agent cannot be held to it")
+		return check.unknown("a child agent cannot be held to it")
 	case StateTransition:
-		return c.unknown("a transition cannot be held to it")
+		return check.unknown("a transition cannot be held to it")
 	}
 	return nil
 }

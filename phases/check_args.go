@@ -22,21 +22,21 @@ func (c scopeCheck) fetch(args jsontext.Value) error {
 }
 
 func (c scopeCheck) url(raw string) error {
-	u, err := url.Parse(strings.TrimSpace(raw))
+	target, err := url.Parse(strings.TrimSpace(raw))
 	if err != nil {
 		return c.unknown("it cannot be told which host a URL names", "net")
 	}
-	port, web := map[string]int{"http": 80, "https": 443, "ws": 80, "wss": 443}[strings.ToLower(u.Scheme)]
-	if u.Scheme != "" && !web {
+	port, web := map[string]int{"http": 80, "https": 443, "ws": 80, "wss": 443}[strings.ToLower(target.Scheme)]
+	if target.Scheme != "" && !web {
 		return c.unknown("it cannot be told what a URL that is not of the web reaches") // file: reads files
 	}
-	if u.Hostname() == "" {
+	if target.Hostname() == "" {
 		return c.unknown("it cannot be told which host a URL names", "net")
 	}
-	if s := u.Port(); s != "" {
+	if s := target.Port(); s != "" {
 		port, _ = parsePort(s)
 	}
-	if !c.scopes.Net.allowsHost(u.Hostname(), port) {
+	if !c.scopes.Net.allowsHost(target.Hostname(), port) {
 		if c.scopes.Net.unrestricted(ScopeNet) {
 			return nil // odd hosts are in no scope, but here none was asked for
 		}

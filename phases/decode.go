@@ -63,10 +63,10 @@ func decodeWire(b []byte, lim limits, into any) error {
 	return nil
 }
 
-// invocation checks the members that were decoded from b.
-func (w *wireInvocation) invocation(b []byte) (Invocation, error) {
+// invocation checks the members that were decoded from data.
+func (w *wireInvocation) invocation(data []byte) (Invocation, error) {
 	refuse := func(ptr, format string, args ...any) (Invocation, error) {
-		return Invocation{}, newDecodeErrorAt(b, ptr, fmt.Sprintf(format, args...))
+		return Invocation{}, newDecodeErrorAt(data, ptr, fmt.Sprintf(format, args...))
 	}
 	inv := Invocation{
 		ID: w.ID, Phase: Phase(w.Phase), Runtime: w.Runtime, Session: w.Session, Agent: w.Agent, Run: w.Run,
@@ -80,10 +80,10 @@ func (w *wireInvocation) invocation(b []byte) (Invocation, error) {
 		if inv.Time = t.UTC(); inv.Time.IsZero() { // which would mean that none was given
 			return refuse("/time", "the time is not between the years 1970 and 2200")
 		}
-	} else if _, ok := Get(b, "/time"); ok {
+	} else if _, ok := Get(data, "/time"); ok {
 		return refuse("/time", "the time is not RFC 3339")
 	}
-	if _, ok := Get(b, "/id"); ok && w.ID == "" {
+	if _, ok := Get(data, "/id"); ok && w.ID == "" {
 		return refuse("/id", "the id is not a UUIDv7 in lower case")
 	}
 	if w.Phase == "" {
@@ -95,9 +95,9 @@ func (w *wireInvocation) invocation(b []byte) (Invocation, error) {
 	if err := inv.Validate(); err != nil {
 		var d *DecodeError
 		if errors.As(err, &d) {
-			return Invocation{}, newDecodeErrorAt(b, d.Pointer, d.Reason)
+			return Invocation{}, newDecodeErrorAt(data, d.Pointer, d.Reason)
 		}
-		return Invocation{}, newDecodeError(b, "", -1, "not a valid invocation")
+		return Invocation{}, newDecodeError(data, "", -1, "not a valid invocation")
 	}
 	return inv, nil
 }
@@ -187,23 +187,24 @@ var strictOptions = json.JoinOptions(
 var errNull = errors.New("null is not allowed here")
 
 // checkJSON refuses all but one strict JSON document within the limits.
-func checkJSON(b []byte, lim limits) error {
+func checkJSON(data []byte, lim limits) error {
 	lim = lim.withDefaults()
-	if len(b) > lim.maxBytes {
-		return newDecodeError(b, "", lim.maxBytes, fmt.Sprintf("the document is larger than %d bytes", lim.maxBytes))
+	if len(data) > lim.maxBytes {
+		return newDecodeError(data, "", lim.maxBytes, fmt.Sprintf("the document is larger than %d bytes", lim.maxBytes))
 	}
-	if at := tooDeep(b, lim.maxDepth); at >= 0 {
-		return newDecodeError(b, pointerAt(b, at), at, fmt.Sprintf("objects and arrays nest deeper than %d", lim.maxDepth))
+	if at := tooDeep(data, lim.maxDepth); at >= 0 {
+		return newDecodeError(data, pointerAt(data, at), at,
+			fmt.Sprintf("objects and arrays nest deeper than %d", lim.maxDepth))
 	}
-	dec := jsontext.NewDecoder(newByteReader(b))
+	dec := jsontext.NewDecoder(newByteReader(data))
 	if _, err := dec.ReadValue(); err != nil {
 		if errors.Is(err, io.EOF) {
-			return newDecodeError(b, "", len(b), "the document is empty")
+			return newDecodeError(data, "", len(data), "the document is empty")
 		}
-		return decodeError(b, err)
+		return decodeError(data, err)
 	}
-	if i := skipSpace(b, int(dec.InputOffset())); i < len(b) {
-		return newDecodeError(b, "", i, "text after the document")
+	if i := skipSpace(data, int(dec.InputOffset())); i < len(data) {
+		return newDecodeError(data, "", i, "text after the document")
 	}
 	return nil
 }

@@ -38,44 +38,44 @@ func newAction(p Phase) Action {
 // kind is one of its set, required members are there). Values that a phase does
 // not interpret stay raw. Every error is a *DecodeError with a pointer into raw.
 func DecodeAction(p Phase, raw jsontext.Value) (Action, error) {
-	a := newAction(p)
-	if a == nil {
+	action := newAction(p)
+	if action == nil {
 		return nil, &DecodeError{Offset: -1, Reason: "unknown phase"}
 	}
 	if kindOf(raw) != '{' {
 		return nil, newDecodeError(raw, "", 0, "the action is not an object")
 	}
-	if err := json.Unmarshal(raw, a, strictOptions); err != nil {
+	if err := json.Unmarshal(raw, action, strictOptions); err != nil {
 		return nil, decodeError(raw, err)
 	}
-	c := actionCheck{raw: raw}
-	switch a := a.(type) {
+	check := actionCheck{raw: raw}
+	switch a := action.(type) {
 	case *PrePlanAction:
-		c.prePlan(a)
+		check.prePlan(a)
 	case *PreSendAction:
-		c.preSend(a)
+		check.preSend(a)
 	case *PostReceiveAction:
-		c.postReceive(a)
+		check.postReceive(a)
 	case *PreToolAction:
-		c.tool(a.Tool, a.NativeTool, a.CallID, a.MCP)
-		c.object("/args", a.Args, true)
+		check.tool(a.Tool, a.NativeTool, a.CallID, a.MCP)
+		check.object("/args", a.Args, true)
 	case *PostToolAction:
-		c.postTool(a)
+		check.postTool(a)
 	case *StateTransitionAction:
-		c.name("/machine", a.Machine, MaxRuntimeBytes, true)
-		c.name("/from", a.From, maxCWDBytes, false)
-		c.name("/to", a.To, maxCWDBytes, false)
-		c.object("/data", a.Data, false)
+		check.name("/machine", a.Machine, MaxRuntimeBytes, true)
+		check.name("/from", a.From, maxCWDBytes, false)
+		check.name("/to", a.To, maxCWDBytes, false)
+		check.object("/data", a.Data, false)
 	case *SpawnAction:
-		c.spawn(a)
+		check.spawn(a)
 	case *AuditAction:
-		c.name("/kind", a.Kind, MaxIDBytes, true)
-		c.object("/data", a.Data, false)
+		check.name("/kind", a.Kind, MaxIDBytes, true)
+		check.object("/data", a.Data, false)
 	}
-	if c.err != nil {
-		return nil, c.err
+	if check.err != nil {
+		return nil, check.err
 	}
-	return a, nil
+	return action, nil
 }
 
 // actionCheck collects the first fault of an action.
@@ -149,12 +149,12 @@ func (c *actionCheck) prePlan(a *PrePlanAction) {
 	}
 }
 
-func (c *actionCheck) preSend(a *PreSendAction) {
-	c.name("/provider", a.Provider, MaxIDBytes, true)
-	c.name("/model", a.Model, MaxIDBytes, false)
-	c.kind("/system", a.System, false, "a string or an array", `"[`)
-	c.messages(a.Messages)
-	for i, t := range a.Tools {
+func (c *actionCheck) preSend(action *PreSendAction) {
+	c.name("/provider", action.Provider, MaxIDBytes, true)
+	c.name("/model", action.Model, MaxIDBytes, false)
+	c.kind("/system", action.System, false, "a string or an array", `"[`)
+	c.messages(action.Messages)
+	for i, t := range action.Tools {
 		ptr := Join("/tools", fmt.Sprint(i))
 		c.kind(ptr, t, true, "a string or an object with a name", `"{`)
 		if name, ok := toolEntryName(t); !ok {
@@ -163,11 +163,11 @@ func (c *actionCheck) preSend(a *PreSendAction) {
 			c.refuse(ptr, "%s", reason)
 		}
 	}
-	c.object("/params", a.Params, false)
-	c.object("/headers", a.Headers, false)
-	if c.err == nil && a.Headers != nil {
-		walk(a.Headers, skipSpace(a.Headers, 0), func(m member) bool {
-			if name, _ := unquote(a.Headers[m.name.start:m.name.end]); a.Headers[m.value.start] != '"' {
+	c.object("/params", action.Params, false)
+	c.object("/headers", action.Headers, false)
+	if c.err == nil && action.Headers != nil {
+		walk(action.Headers, skipSpace(action.Headers, 0), func(m member) bool {
+			if name, _ := unquote(action.Headers[m.name.start:m.name.end]); action.Headers[m.value.start] != '"' {
 				c.refuse(Join("/headers", name), "a header is not a string")
 			}
 			return c.err == nil
@@ -226,23 +226,23 @@ func (c *actionCheck) postTool(a *PostToolAction) {
 	}
 }
 
-func (c *actionCheck) spawn(a *SpawnAction) {
-	c.name("/parent", a.Parent, MaxIDBytes, false)
+func (c *actionCheck) spawn(action *SpawnAction) {
+	c.name("/parent", action.Parent, MaxIDBytes, false)
 	if _, ok := Get(c.raw, "/child"); !ok {
 		c.refuse("", "the member %q is missing", "child")
 	}
-	c.name("/child/agent", a.Child.Agent, MaxIDBytes, true)
-	c.name("/child/model", a.Child.Model, MaxIDBytes, false)
-	for i, t := range a.Child.Tools {
+	c.name("/child/agent", action.Child.Agent, MaxIDBytes, true)
+	c.name("/child/model", action.Child.Model, MaxIDBytes, false)
+	for i, t := range action.Child.Tools {
 		c.name(Join("/child/tools", fmt.Sprint(i)), t, MaxIDBytes, true)
 	}
-	if len(a.Child.Leases) > maxChildLeases {
+	if len(action.Child.Leases) > maxChildLeases {
 		c.refuse("/child/leases", "more than %d leases", maxChildLeases)
 	}
-	for i, l := range a.Child.Leases {
+	for i, l := range action.Child.Leases {
 		c.name(Join("/child/leases", fmt.Sprint(i)), l, MaxIDBytes, true)
 	}
-	if a.Depth < 0 {
+	if action.Depth < 0 {
 		c.refuse("/depth", "must not be negative")
 	}
 }
@@ -253,23 +253,23 @@ func EncodeInvocation(inv Invocation) ([]byte, error) {
 	if err := inv.Validate(); err != nil {
 		return nil, err
 	}
-	var d documentWriter
-	d.envelope(&inv)
-	d.text("traceparent", inv.Traceparent)
-	d.raw("action", trim(inv.Action))
+	var doc documentWriter
+	doc.envelope(&inv)
+	doc.text("traceparent", inv.Traceparent)
+	doc.raw("action", trim(inv.Action))
 	if !inv.Scopes.isZero() {
 		scopes, err := json.Marshal(inv.Scopes)
 		if err != nil {
 			return nil, &DecodeError{Pointer: "/scopes", Offset: -1, Reason: "not valid"}
 		}
-		d.raw("scopes", scopes)
+		doc.raw("scopes", scopes)
 	}
 	if len(inv.Metadata) > 0 {
 		var md documentWriter
 		for _, key := range slices.Sorted(maps.Keys(inv.Metadata)) {
 			md.raw(key, trim(inv.Metadata[key]))
 		}
-		d.raw("metadata", md.bytes())
+		doc.raw("metadata", md.bytes())
 	}
-	return d.bytes(), nil
+	return doc.bytes(), nil
 }

@@ -88,21 +88,21 @@ func isUUIDv7(s string) bool {
 
 // isTraceparent checks the W3C Trace Context header: version 00 exactly, later
 // versions only in the part that they share with it.
-func isTraceparent(s string) bool {
-	if len(s) < 55 || len(s) > MaxIDBytes || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+func isTraceparent(text string) bool {
+	if len(text) < 55 || len(text) > MaxIDBytes || text[2] != '-' || text[35] != '-' || text[52] != '-' {
 		return false
 	}
-	for _, part := range []string{s[:2], s[3:35], s[36:52], s[53:55]} {
+	for _, part := range []string{text[:2], text[3:35], text[36:52], text[53:55]} {
 		for i := 0; i < len(part); i++ {
 			if !isLowerHex(part[i]) {
 				return false
 			}
 		}
 	}
-	if s[:2] == "ff" || strings.Trim(s[3:35], "0") == "" || strings.Trim(s[36:52], "0") == "" {
+	if text[:2] == "ff" || strings.Trim(text[3:35], "0") == "" || strings.Trim(text[36:52], "0") == "" {
 		return false
 	}
-	if len(s) > 55 && (s[:2] == "00" || s[55] != '-' || hasControl(s)) {
+	if len(text) > 55 && (text[:2] == "00" || text[55] != '-' || hasControl(text)) {
 		return false
 	}
 	return true

@@ -16,16 +16,16 @@ func Diff(a, b jsontext.Value) []string {
 	return out
 }
 
-func diff(out []string, ptr string, a, b jsontext.Value) []string {
-	if string(a) == string(b) {
+func diff(out []string, ptr string, value, b jsontext.Value) []string {
+	if string(value) == string(b) {
 		return out
 	}
-	ka, kb := kindOf(a), kindOf(b)
+	ka, kb := kindOf(value), kindOf(b)
 	switch {
 	case ka == '{' && kb == '{':
-		return diffObjects(out, ptr, a, b)
+		return diffObjects(out, ptr, value, b)
 	case ka == '[' && kb == '[':
-		as, bs := elements(a), elements(b)
+		as, bs := elements(value), elements(b)
 		if len(as) != len(bs) {
 			return append(out, ptr)
 		}
@@ -33,7 +33,7 @@ func diff(out []string, ptr string, a, b jsontext.Value) []string {
 			out = diff(out, Join(ptr, itoa(i)), as[i], bs[i])
 		}
 		return out
-	case Same(a, b):
+	case Same(value, b):
 		return out
 	}
 	return append(out, ptr)

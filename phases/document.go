@@ -25,54 +25,54 @@ const timeFormat = time.RFC3339Nano
 // Metadata of earlier hooks is at /metadata/KEY/value (beside hook and tier),
 // the caller's at /metadata/caller/KEY. Credential headers of pre_send are not
 // in the document.
-func Document(inv Invocation, md Metadata) (jsontext.Value, error) {
+func Document(inv Invocation, metadata Metadata) (jsontext.Value, error) {
 	action, _, err := hideCredentials(inv.Phase, inv.Action)
 	if err != nil {
 		return nil, err
 	}
-	var d documentWriter
-	d.b = make([]byte, 0, len(action)+512)
-	d.envelope(&inv)
+	var doc documentWriter
+	doc.b = make([]byte, 0, len(action)+512)
+	doc.envelope(&inv)
 	if !inv.ReportedTime.IsZero() {
-		d.text("reported_time", inv.ReportedTime.UTC().Format(timeFormat))
+		doc.text("reported_time", inv.ReportedTime.UTC().Format(timeFormat))
 	}
 	walk(action, skipSpace(action, 0), func(m member) bool {
-		d.member(action[m.name.start:m.name.end], action[m.value.start:m.value.end])
+		doc.member(action[m.name.start:m.name.end], action[m.value.start:m.value.end])
 		return true
 	})
 	if tool := inv.Tool(); tool != "" {
 		j := inv.judge(tool)
 		if raw := j.document(); raw != nil {
-			d.raw("judged", raw)
+			doc.raw("judged", raw)
 		}
 	}
 	scopes, err := json.Marshal(inv.Scopes.Normalize())
 	if err != nil {
 		return nil, err
 	}
-	d.raw("scopes", scopes)
-	d.raw("metadata", metadataDocument(inv.Metadata, md))
-	return d.bytes(), nil
+	doc.raw("scopes", scopes)
+	doc.raw("metadata", metadataDocument(inv.Metadata, metadata))
+	return doc.bytes(), nil
 }
 
 // metadataDocument merges the caller's metadata and the run's bag.
-func metadataDocument(caller map[string]jsontext.Value, md Metadata) []byte {
-	var d, c documentWriter
+func metadataDocument(caller map[string]jsontext.Value, metadata Metadata) []byte {
+	var doc, c documentWriter
 	for _, key := range slices.Sorted(maps.Keys(caller)) {
 		c.raw(key, trim(caller[key]))
 	}
-	d.raw(callerKey, c.bytes())
-	for _, key := range slices.Sorted(maps.Keys(md)) {
+	doc.raw(callerKey, c.bytes())
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
 		if key == callerKey {
 			continue // reserved; annotate refuses it
 		}
 		var e documentWriter
-		e.raw("value", trim(md[key].Value))
-		e.text("hook", md[key].Hook)
-		e.text("tier", string(md[key].Tier))
-		d.raw(key, e.bytes())
+		e.raw("value", trim(metadata[key].Value))
+		e.text("hook", metadata[key].Hook)
+		e.text("tier", string(metadata[key].Tier))
+		doc.raw(key, e.bytes())
 	}
-	return d.bytes()
+	return doc.bytes()
 }
 
 // documentWriter builds an object out of raw values, which keep their bytes.

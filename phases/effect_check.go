@@ -12,24 +12,24 @@ import (
 
 // checkPass refuses what a hook may not do in its turn: validators judge, and
 // only mutators change.
-func checkPass(p Phase, pass Pass, by Actor, e Effect) error {
-	changes := e.Kind == EffectRewrite || e.Kind == EffectRedact || e.Kind == EffectClamp
+func checkPass(p Phase, pass Pass, by Actor, effect Effect) error {
+	changes := effect.Kind == EffectRewrite || effect.Kind == EffectRedact || effect.Kind == EffectClamp
 	switch pass {
 	case PassMutate, PassValidate, PassObserve:
 		if p == Audit {
-			return effectError(ErrDenied, e, "the audit phase has its own pass")
+			return effectError(ErrDenied, effect, "the audit phase has its own pass")
 		}
 		if changes && !by.Mutator && pass != PassObserve {
-			return effectError(ErrDenied, e, "a validator may not change the action or its scopes")
+			return effectError(ErrDenied, effect, "a validator may not change the action or its scopes")
 		}
 		return nil
 	case PassAudit:
 		if p != Audit {
-			return effectError(ErrDenied, e, "the audit pass belongs to the audit phase")
+			return effectError(ErrDenied, effect, "the audit pass belongs to the audit phase")
 		}
 		return nil
 	}
-	return effectError(ErrDenied, e, "unknown pass")
+	return effectError(ErrDenied, effect, "unknown pass")
 }
 
 func effectSize(e Effect) int {
@@ -56,51 +56,51 @@ func checkEffectValue(e Effect) error {
 }
 
 // checkEffect checks the form of an effect that does not touch the action.
-func checkEffect(by Actor, e Effect) error {
-	switch e.Kind {
+func checkEffect(by Actor, effect Effect) error {
+	switch effect.Kind {
 	case EffectAsk:
-		if e.Value == nil {
+		if effect.Value == nil {
 			return nil
 		}
-		if err := checkEffectValue(e); err != nil {
+		if err := checkEffectValue(effect); err != nil {
 			return err
 		}
-		if kindOf(e.Value) != '{' {
-			return effectError(errInvalid, e, "not an object")
+		if kindOf(effect.Value) != '{' {
+			return effectError(errInvalid, effect, "not an object")
 		}
 		return nil
 	case EffectClamp:
-		if e.Scopes == nil {
-			return effectError(errInvalid, e, "no scopes given")
+		if effect.Scopes == nil {
+			return effectError(errInvalid, effect, "no scopes given")
 		}
-		if err := e.Scopes.Validate(); err != nil {
-			return effectError(errInvalid, e, "%v", err)
+		if err := effect.Scopes.Validate(); err != nil {
+			return effectError(errInvalid, effect, "%v", err)
 		}
 		return nil
 	case EffectAnnotate:
-		_, err := annotate(nil, by, e)
+		_, err := annotate(nil, by, effect)
 		return err
 	case EffectContext:
-		if SafeText(e.Text, maxContextBytes) == "" {
-			return effectError(errInvalid, e, "no text given")
+		if SafeText(effect.Text, maxContextBytes) == "" {
+			return effectError(errInvalid, effect, "no text given")
 		}
 		return nil
 	case EffectRetry:
-		_, err := decodeRetry(by, e)
+		_, err := decodeRetry(by, effect)
 		return err
 	case EffectReply:
-		_, err := decodeReply(by, e)
+		_, err := decodeReply(by, effect)
 		return err
 	case EffectArtifact:
-		_, err := decodeArtifact(by, e)
+		_, err := decodeArtifact(by, effect)
 		return err
 	case EffectGrant:
 		if by.Tier != Trusted {
-			return effectError(ErrDenied, e, "only a trusted hook may grant")
+			return effectError(ErrDenied, effect, "only a trusted hook may grant")
 		}
 		return nil
 	}
-	return effectError(errInvalid, e, "unknown kind of effect")
+	return effectError(errInvalid, effect, "unknown kind of effect")
 }
 
 func decodeRetry(by Actor, e Effect) (Retry, error) {
@@ -133,7 +133,7 @@ func decodeReply(by Actor, e Effect) (Reply, error) {
 	return Reply{Text: text, Hook: by.Hook}, nil
 }
 
-func decodeArtifact(by Actor, e Effect) (Artifact, error) {
+func decodeArtifact(by Actor, effect Effect) (Artifact, error) {
 	var v struct {
 		Name      string         `json:"name"`
 		MediaType string         `json:"media_type"`
@@ -141,20 +141,20 @@ func decodeArtifact(by Actor, e Effect) (Artifact, error) {
 		Data      []byte         `json:"data_base64"`
 		Meta      jsontext.Value `json:"meta"`
 	}
-	if err := decodeValue(e, &v); err != nil {
+	if err := decodeValue(effect, &v); err != nil {
 		return Artifact{}, err
 	}
 	if v.MediaType == "" {
 		v.MediaType = "text/plain"
 	}
 	if v.Name == "" || checkID(v.Name, maxArtifactName) != "" || checkID(v.MediaType, maxMediaTypeBytes) != "" {
-		return Artifact{}, effectError(errInvalid, e, "wants a name and a media type without control characters")
+		return Artifact{}, effectError(errInvalid, effect, "wants a name and a media type without control characters")
 	}
 	if (v.Text == "") == (v.Data == nil) {
-		return Artifact{}, effectError(errInvalid, e, "wants either text or data_base64")
+		return Artifact{}, effectError(errInvalid, effect, "wants either text or data_base64")
 	}
 	if v.Meta != nil && kindOf(v.Meta) != '{' {
-		return Artifact{}, effectError(errInvalid, e, "meta is not an object")
+		return Artifact{}, effectError(errInvalid, effect, "meta is not an object")
 	}
 	return Artifact{Name: v.Name, MediaType: v.MediaType, Text: v.Text, Data: v.Data, Meta: v.Meta, Hook: by.Hook}, nil
 }
@@ -191,7 +191,7 @@ func labelled(by Actor, text string) string {
 }
 
 // invalid wraps an error about a pointer or a document.
-func invalid(e Effect, err error) error {
+func invalid(effect Effect, err error) error {
 	reason := "not valid"
 	var d *DecodeError
 	var p *pointerError
@@ -204,5 +204,5 @@ func invalid(e Effect, err error) error {
 	case errors.As(err, &p):
 		reason = p.reason
 	}
-	return effectError(errInvalid, e, "%s", reason)
+	return effectError(errInvalid, effect, "%s", reason)
 }

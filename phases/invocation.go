@@ -105,45 +105,45 @@ type wireRequest struct {
 // DecodeRequest decodes one request under the default limits, as strictly as
 // DecodeInvocation does. Every error is a *DecodeError with the place of the fault.
 func DecodeRequest(b []byte) (Request, error) {
-	var w wireRequest
-	if err := decodeWire(b, limits{}, &w); err != nil {
+	var request wireRequest
+	if err := decodeWire(b, limits{}, &request); err != nil {
 		return Request{}, err
 	}
-	inv, err := w.invocation(b)
+	inv, err := request.invocation(b)
 	if err != nil {
 		return Request{}, err
 	}
-	if w.ParentScopes != nil {
-		if err := checkParentScopes(*w.ParentScopes); err != nil {
+	if request.ParentScopes != nil {
+		if err := checkParentScopes(*request.ParentScopes); err != nil {
 			return Request{}, newDecodeErrorAt(b, err.Pointer, err.Reason)
 		}
 	}
-	return Request{Invocation: inv, HoldsScopes: w.HoldsScopes, ParentScopes: w.ParentScopes}, nil
+	return Request{Invocation: inv, HoldsScopes: request.HoldsScopes, ParentScopes: request.ParentScopes}, nil
 }
 
 // EncodeRequest writes the wire form, which DecodeRequest reads back to an equal
 // request. The error is a *DecodeError: the request is not valid.
-func EncodeRequest(r Request) ([]byte, error) {
-	b, err := EncodeInvocation(r.Invocation)
+func EncodeRequest(request Request) ([]byte, error) {
+	data, err := EncodeInvocation(request.Invocation)
 	if err != nil {
 		return nil, err
 	}
-	if r.ParentScopes != nil {
-		if err := checkParentScopes(*r.ParentScopes); err != nil {
+	if request.ParentScopes != nil {
+		if err := checkParentScopes(*request.ParentScopes); err != nil {
 			return nil, err
 		}
-		scopes, err := json.Marshal(r.ParentScopes)
+		scopes, err := json.Marshal(request.ParentScopes)
 		if err != nil {
 			return nil, &DecodeError{Pointer: parentScopes, Offset: -1, Reason: "not valid"}
 		}
-		if b, err = Set(b, parentScopes, scopes); err != nil {
+		if data, err = Set(data, parentScopes, scopes); err != nil {
 			return nil, &DecodeError{Pointer: parentScopes, Offset: -1, Reason: "not valid"}
 		}
 	}
-	if r.HoldsScopes {
-		return withHeldScopes(b)
+	if request.HoldsScopes {
+		return withHeldScopes(data)
 	}
-	return b, nil
+	return data, nil
 }
 
 // withHeldScopes returns a request in the wire form that says that its caller holds

@@ -102,24 +102,24 @@ func (inv *Invocation) ownScript() bool {
 // findCommands notes the arguments that a tool runs.
 func (j *judged) findCommands(args jsontext.Value) {
 	var shells []string
-	eachMember(args, "/args", true, func(name, ptr string, v jsontext.Value, lone bool) {
+	eachMember(args, "/args", true, func(name, ptr string, value jsontext.Value, lone bool) {
 		switch name {
 		case "command", "cmd", "commandline", "cmdline", "shellcommand", "bashcommand", "bash":
 			if j.foreign {
-				j.note(&j.code, leaves(ptr, v))
+				j.note(&j.code, leaves(ptr, value))
 			} else {
-				j.note(&j.commands, argv(ptr, v))
+				j.note(&j.commands, argv(ptr, value))
 			}
 		case "commands", "cmds":
-			j.note(&j.commands, leaves(ptr, v))
+			j.note(&j.commands, leaves(ptr, value))
 		case "script", "scripts":
-			j.note(&j.code, leaves(ptr, v))
+			j.note(&j.code, leaves(ptr, value))
 		case "code":
 			if lone {
-				j.note(&j.code, leaves(ptr, v))
+				j.note(&j.code, leaves(ptr, value))
 			}
 		case "shell":
-			if s, ok := GetString(v, ""); lone && ok && !programPath.MatchString(s) {
+			if s, ok := GetString(value, ""); lone && ok && !programPath.MatchString(s) {
 				shells = append(shells, ptr)
 			}
 		}
@@ -219,22 +219,22 @@ func (j *judged) document() []byte {
 	if len(j.as) == 0 && len(j.commands)+len(j.code)+len(j.paths) == 0 {
 		return nil
 	}
-	var d documentWriter
+	var doc documentWriter
 	for _, list := range []struct {
 		name  string
 		texts []string
 	}{{"as", j.as}, {"commands", j.commands}, {"code", j.code}, {"paths", j.paths}} {
 		if len(list.texts) > 0 {
-			d.raw(list.name, quoteAll(list.texts))
+			doc.raw(list.name, quoteAll(list.texts))
 		}
 	}
 	if j.foreign {
-		d.raw("foreign", []byte("true"))
+		doc.raw("foreign", []byte("true"))
 	}
 	if j.more {
-		d.raw("more", []byte("true"))
+		doc.raw("more", []byte("true"))
 	}
-	return d.bytes()
+	return doc.bytes()
 }
 
 func quoteAll(texts []string) []byte {

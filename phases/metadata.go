@@ -8,33 +8,33 @@ import (
 // callerKey is where the caller's own metadata stands in the input document.
 const callerKey = "caller"
 
-// annotate returns the bag with the effect's entry written. md is not changed.
+// annotate returns the bag with the effect's entry written. metadata is not changed.
 // The error is an *effectProblem: a bad key, the reserved key "caller" or a value that a
 // hook of a higher tier wrote (ErrDenied), no strict JSON (errInvalid), more
 // than maxMetadataKeys or maxMetadataBytes (ErrTooLarge).
-func annotate(md Metadata, by Actor, e Effect) (Metadata, error) {
-	if reason := checkKey(e.Key); reason != "" {
-		return nil, effectError(errInvalid, e, "%s", reason)
+func annotate(metadata Metadata, by Actor, effect Effect) (Metadata, error) {
+	if reason := checkKey(effect.Key); reason != "" {
+		return nil, effectError(errInvalid, effect, "%s", reason)
 	}
-	if e.Key == callerKey {
-		return nil, effectError(ErrDenied, e, "the key %q belongs to the caller", callerKey)
+	if effect.Key == callerKey {
+		return nil, effectError(ErrDenied, effect, "the key %q belongs to the caller", callerKey)
 	}
-	if old, ok := md[e.Key]; ok && old.Tier.Rank() > by.Tier.Rank() {
-		return nil, effectError(ErrDenied, e, "a hook of a higher tier wrote this key")
+	if old, ok := metadata[effect.Key]; ok && old.Tier.Rank() > by.Tier.Rank() {
+		return nil, effectError(ErrDenied, effect, "a hook of a higher tier wrote this key")
 	}
-	if err := checkEffectValue(e); err != nil {
+	if err := checkEffectValue(effect); err != nil {
 		return nil, err
 	}
-	out := maps.Clone(md)
+	out := maps.Clone(metadata)
 	if out == nil {
 		out = Metadata{}
 	}
-	out[e.Key] = Entry{Value: trim(e.Value), Hook: by.Hook, Tier: by.Tier}
+	out[effect.Key] = Entry{Value: trim(effect.Value), Hook: by.Hook, Tier: by.Tier}
 	if len(out) > maxMetadataKeys {
-		return nil, effectError(ErrTooLarge, e, "more than %d metadata keys", maxMetadataKeys)
+		return nil, effectError(ErrTooLarge, effect, "more than %d metadata keys", maxMetadataKeys)
 	}
 	if out.size() > maxMetadataBytes {
-		return nil, effectError(ErrTooLarge, e, "more than %d bytes of metadata", maxMetadataBytes)
+		return nil, effectError(ErrTooLarge, effect, "more than %d bytes of metadata", maxMetadataBytes)
 	}
 	return out, nil
 }

@@ -62,22 +62,22 @@ func Covers(prefix, ptr string) bool {
 
 // Join appends the tokens to ptr, escaped.
 func Join(ptr string, tokens ...string) string {
-	var b strings.Builder
-	b.WriteString(ptr)
+	var text strings.Builder
+	text.WriteString(ptr)
 	for _, t := range tokens {
-		b.WriteByte('/')
+		text.WriteByte('/')
 		for i := 0; i < len(t); i++ {
 			switch t[i] {
 			case '~':
-				b.WriteString("~0")
+				text.WriteString("~0")
 			case '/':
-				b.WriteString("~1")
+				text.WriteString("~1")
 			default:
-				b.WriteByte(t[i])
+				text.WriteByte(t[i])
 			}
 		}
 	}
-	return b.String()
+	return text.String()
 }
 
 // splitToken takes the first token off ptr, which is not empty, unescaped.
@@ -184,33 +184,33 @@ var errIndex = errors.New("addresses an array with something that is no index")
 
 // child finds the entry that token names in the container at i; value.end is not set.
 func child(raw []byte, i int, token string, took *Looked) (member, bool, error) {
-	e := entriesOf(raw, i)
+	entries := entriesOf(raw, i)
 	defer func() {
-		took.Bytes = max(took.Bytes, e.i)
-		took.Entries += e.n
+		took.Bytes = max(took.Bytes, entries.i)
+		took.Entries += entries.n
 	}()
-	if e.bad {
+	if entries.bad {
 		return member{}, false, nil
 	}
 	want := -1
-	if !e.object {
+	if !entries.object {
 		var isIndex bool
 		if want, isIndex = arrayIndex(token); !isIndex {
 			return member{}, false, errIndex
 		}
 	}
 	for {
-		m, ok := e.next()
+		m, ok := entries.next()
 		if !ok {
 			return member{}, false, nil
 		}
-		if e.object && bytes.IndexByte(raw[m.name.start:m.name.end], '\\') >= 0 {
+		if entries.object && bytes.IndexByte(raw[m.name.start:m.name.end], '\\') >= 0 {
 			took.Entries += escapedName + (m.name.end-m.name.start)/16 // it is decoded
 		}
-		if m.index == want || (e.object && nameIs(raw[m.name.start:m.name.end], token)) {
+		if m.index == want || (entries.object && nameIs(raw[m.name.start:m.name.end], token)) {
 			return m, true, nil
 		}
-		if !e.skip(&m) {
+		if !entries.skip(&m) {
 			return member{}, false, nil
 		}
 	}

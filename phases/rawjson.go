@@ -25,8 +25,8 @@ func skipSpace(b []byte, i int) int {
 }
 
 // skipString returns the index after the string that starts at i.
-func skipString(b []byte, i int) (int, bool) {
-	if i >= len(b) || b[i] != '"' {
+func skipString(data []byte, i int) (int, bool) {
+	if i >= len(data) || data[i] != '"' {
 		return i, false
 	}
 	// By the library's search, which looks at many bytes at once. A quote that was
@@ -34,13 +34,13 @@ func skipString(b []byte, i int) (int, bool) {
 	end := i
 	for i++; ; {
 		if end < i {
-			n := bytes.IndexByte(b[i:], '"')
+			n := bytes.IndexByte(data[i:], '"')
 			if n < 0 {
-				return len(b), false
+				return len(data), false
 			}
 			end = i + n
 		}
-		n := bytes.IndexByte(b[i:end], '\\')
+		n := bytes.IndexByte(data[i:end], '\\')
 		if n < 0 {
 			return end + 1, true
 		}
@@ -49,20 +49,20 @@ func skipString(b []byte, i int) (int, bool) {
 }
 
 // skipValue returns the index after the value that starts at i (no white space before it).
-func skipValue(b []byte, i int) (int, bool) {
-	if i >= len(b) {
+func skipValue(data []byte, i int) (int, bool) {
+	if i >= len(data) {
 		return i, false
 	}
-	switch b[i] {
+	switch data[i] {
 	case '"':
-		return skipString(b, i)
+		return skipString(data, i)
 	case '{', '[':
 		depth := 0
-		for i < len(b) {
-			switch b[i] {
+		for i < len(data) {
+			switch data[i] {
 			case '"':
 				var ok bool
-				if i, ok = skipString(b, i); !ok {
+				if i, ok = skipString(data, i); !ok {
 					return i, false
 				}
 				continue
@@ -80,8 +80,8 @@ func skipValue(b []byte, i int) (int, bool) {
 		return i, false
 	}
 	start := i
-	for i < len(b) {
-		switch b[i] {
+	for i < len(data) {
+		switch data[i] {
 		case ',', ':', '}', ']', ' ', '\t', '\n', '\r', '{', '[', '"':
 			return i, i > start
 		}
@@ -120,39 +120,39 @@ func entriesOf(b []byte, i int) entries {
 
 // next returns the next entry with value.end not yet known: finding a value
 // deep inside must not skip every container round it first.
-func (e *entries) next() (m member, ok bool) {
+func (e *entries) next() (member member, ok bool) {
 	if e.bad {
-		return m, false
+		return member, false
 	}
 	i := skipSpace(e.b, e.i)
 	if i >= len(e.b) || e.b[i] == '}' || e.b[i] == ']' {
 		e.i = i
-		return m, false
+		return member, false
 	}
 	if e.n > 0 {
 		if e.b[i] != ',' {
 			e.bad = true
-			return m, false
+			return member, false
 		}
 		i = skipSpace(e.b, i+1)
 	}
-	m.index = e.n
+	member.index = e.n
 	if e.object {
-		m.name.start = i
+		member.name.start = i
 		if i, ok = skipString(e.b, i); !ok {
 			e.bad = true
-			return m, false
+			return member, false
 		}
-		m.name.end = i
+		member.name.end = i
 		if i = skipSpace(e.b, i); i >= len(e.b) || e.b[i] != ':' {
 			e.bad = true
-			return m, false
+			return member, false
 		}
 		i = skipSpace(e.b, i+1)
 	}
 	e.n++
-	m.value.start = i
-	return m, true
+	member.value.start = i
+	return member, true
 }
 
 // skip moves past the entry that next returned and completes it.

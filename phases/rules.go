@@ -32,49 +32,49 @@ type Rules struct {
 // RulesFor returns the rules of a phase; nothing is legal in an unknown one.
 // This table is what docs/ABI.md lists. The slices are the caller's.
 func RulesFor(p Phase) Rules {
-	r := Rules{Phase: p}
+	rules := Rules{Phase: p}
 	if !p.Valid() {
-		return r
+		return rules
 	}
 	if p == Audit { // the record is only masked further
-		r.Redact = []string{"/data"}
-		return r
+		rules.Redact = []string{"/data"}
+		return rules
 	}
-	r.Block, r.Context, r.Annotate, r.State, r.HTTP = true, true, true, true, true
+	rules.Block, rules.Context, rules.Annotate, rules.State, rules.HTTP = true, true, true, true, true
 	switch p {
 	case PrePlan:
-		r.Rewrite = []RewriteRule{{Pointer: "/text"}, {Pointer: "/constraints"}, {Pointer: "/stage"}}
-		r.Redact = []string{"/text", "/constraints", "/attachments", "/args"}
-		r.Ask, r.Reply, r.Artifact, r.Calls = true, true, true, true
+		rules.Rewrite = []RewriteRule{{Pointer: "/text"}, {Pointer: "/constraints"}, {Pointer: "/stage"}}
+		rules.Redact = []string{"/text", "/constraints", "/attachments", "/args"}
+		rules.Ask, rules.Reply, rules.Artifact, rules.Calls = true, true, true, true
 	case PreSend:
-		r.Rewrite = []RewriteRule{
+		rules.Rewrite = []RewriteRule{
 			{Pointer: "/model", Explicit: true}, {Pointer: "/system"}, {Pointer: "/messages"},
 			{Pointer: "/tools", Subset: true}, {Pointer: "/params"}, {Pointer: "/headers"},
 		}
-		r.Redact = []string{"/system", "/messages", "/params", "/headers"}
-		r.Ask, r.Reply = true, true
+		rules.Redact = []string{"/system", "/messages", "/params", "/headers"}
+		rules.Ask, rules.Reply = true, true
 	case PostReceive:
-		r.Rewrite = []RewriteRule{{Pointer: "/text"}, {Pointer: "/messages"}}
-		r.Redact = []string{"/text", "/messages"}
-		r.Retry, r.Artifact, r.Calls = true, true, true
+		rules.Rewrite = []RewriteRule{{Pointer: "/text"}, {Pointer: "/messages"}}
+		rules.Redact = []string{"/text", "/messages"}
+		rules.Retry, rules.Artifact, rules.Calls = true, true, true
 	case PreTool:
-		r.Rewrite = []RewriteRule{{Pointer: "/args"}}
-		r.Redact = []string{"/args"}
-		r.Ask, r.Clamp, r.Grant, r.Calls = true, true, true, true
+		rules.Rewrite = []RewriteRule{{Pointer: "/args"}}
+		rules.Redact = []string{"/args"}
+		rules.Ask, rules.Clamp, rules.Grant, rules.Calls = true, true, true, true
 	case PostTool:
-		r.Rewrite = []RewriteRule{{Pointer: "/result"}}
-		r.Redact = []string{"/result", "/args", "/original_args"}
-		r.Artifact, r.Calls = true, true
+		rules.Rewrite = []RewriteRule{{Pointer: "/result"}}
+		rules.Redact = []string{"/result", "/args", "/original_args"}
+		rules.Artifact, rules.Calls = true, true
 	case StateTransition:
-		r.Rewrite = []RewriteRule{{Pointer: "/data"}}
-		r.Redact = []string{"/data"}
-		r.Ask, r.Clamp, r.Artifact, r.Calls = true, true, true, true
+		rules.Rewrite = []RewriteRule{{Pointer: "/data"}}
+		rules.Redact = []string{"/data"}
+		rules.Ask, rules.Clamp, rules.Artifact, rules.Calls = true, true, true, true
 	case Spawn:
-		r.Rewrite = []RewriteRule{{Pointer: "/child/prompt"}, {Pointer: "/child/tools", Subset: true}}
-		r.Redact = []string{"/child/prompt"}
-		r.Ask, r.Clamp, r.Calls = true, true, true
+		rules.Rewrite = []RewriteRule{{Pointer: "/child/prompt"}, {Pointer: "/child/tools", Subset: true}}
+		rules.Redact = []string{"/child/prompt"}
+		rules.Ask, rules.Clamp, rules.Calls = true, true, true
 	}
-	return r
+	return rules
 }
 
 // Legal reports whether the phase permits the kind of effect at all.

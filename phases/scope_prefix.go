@@ -39,21 +39,21 @@ func parsePath(p string) (prefix, string) {
 	return prefix{dir + "/", subtree}, ""
 }
 
-// checkPath returns why p is no clean absolute path, or "".
-func checkPath(p string) string {
-	if p == "" || p[0] != '/' {
+// checkPath returns why path is no clean absolute path, or "".
+func checkPath(path string) string {
+	if path == "" || path[0] != '/' {
 		return "the path is not absolute"
 	}
-	if !utf8.ValidString(p) {
+	if !utf8.ValidString(path) {
 		return "the path is not UTF-8"
 	}
-	if strings.IndexByte(p, 0) >= 0 {
+	if strings.IndexByte(path, 0) >= 0 {
 		return "the path has a NUL"
 	}
-	if p == "/" {
+	if path == "/" {
 		return ""
 	}
-	for part := range strings.SplitSeq(p[1:], "/") {
+	for part := range strings.SplitSeq(path[1:], "/") {
 		if part == "" || part == "." || part == ".." {
 			return "the path is not clean: empty element, . or .."
 		}

@@ -82,21 +82,21 @@ func (s Scope) Validate(k ScopeKind) error {
 	return nil
 }
 
-func checkPattern(k ScopeKind, p string) string {
-	if p == "" {
+func checkPattern(k ScopeKind, path string) string {
+	if path == "" {
 		return "the pattern is empty"
 	}
-	if len(p) > maxPatternBytes {
+	if len(path) > maxPatternBytes {
 		return fmt.Sprintf("the pattern is longer than %d bytes", maxPatternBytes)
 	}
 	var reason string
 	switch k {
 	case ScopePath:
-		_, reason = parsePath(p)
+		_, reason = parsePath(path)
 	case ScopeNet:
-		_, reason = parseNet(p)
+		_, reason = parseNet(path)
 	case ScopeTool:
-		_, reason = parseTool(p)
+		_, reason = parseTool(path)
 	default:
 		reason = "unknown kind of scope"
 	}

@@ -25,23 +25,23 @@ func SafeLine(s string, max int) string {
 	return cut(clean(s, func(rune) bool { return false }), max)
 }
 
-func clean(s string, keep func(rune) bool) string {
+func clean(text string, keep func(rune) bool) string {
 	plain := true
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c >= 0x7f {
+	for i := 0; i < len(text); i++ {
+		if c := text[i]; c < 0x20 || c >= 0x7f {
 			plain = false
 			break
 		}
 	}
 	if plain {
-		return s
+		return text
 	}
 	return strings.Map(func(r rune) rune {
 		if isControl(r) && !keep(r) {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // isControl reports characters that can change how a line is shown or split:
@@ -77,20 +77,20 @@ func cut(s string, max int) string {
 // safeLabel cleans a redaction label to letters, digits and ._- so that it can
 // not look like anything but a label; an empty one becomes "value".
 func safeLabel(s string) string {
-	var b strings.Builder
+	var text strings.Builder
 	for _, r := range s {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
-			b.WriteRune(r)
+			text.WriteRune(r)
 		case r == ' ' || r == '/' || r == ':':
-			b.WriteByte('-')
+			text.WriteByte('-')
 		}
-		if b.Len() >= maxLabelBytes {
+		if text.Len() >= maxLabelBytes {
 			break
 		}
 	}
-	if b.Len() == 0 {
+	if text.Len() == 0 {
 		return "value"
 	}
-	return b.String()
+	return text.String()
 }

@@ -110,21 +110,21 @@ func (a *Attestation) met(facts []Fact, slots []Slot, now time.Time) (by *Fact, 
 	latest := map[string]verdict{} // by signer
 	uncounted, other := "", ""
 	for i := range facts {
-		f := &facts[i]
-		if f.Statement == nil || f.Statement.PredicateType != a.PredicateType {
+		fact := &facts[i]
+		if fact.Statement == nil || fact.Statement.PredicateType != a.PredicateType {
 			continue
 		}
-		if !slices.ContainsFunc(slots, func(s Slot) bool { return s.fits(f, now) }) {
-			uncounted = "it is signed by " + clipTo(f.Signer(), 200) + ", whose statements do not count here"
+		if !slices.ContainsFunc(slots, func(s Slot) bool { return s.fits(fact, now) }) {
+			uncounted = "it is signed by " + clipTo(fact.Signer(), 200) + ", whose statements do not count here"
 			continue
 		}
-		at, wrong, about := a.check(f.Statement)
+		at, wrong, about := a.check(fact.Statement)
 		if !about {
 			other = wrong
 			continue
 		}
-		if last, seen := latest[f.Signer()]; !seen || at.After(last.at) || at.Equal(last.at) && wrong != "" {
-			latest[f.Signer()] = verdict{at, wrong, f}
+		if last, seen := latest[fact.Signer()]; !seen || at.After(last.at) || at.Equal(last.at) && wrong != "" {
+			latest[fact.Signer()] = verdict{at, wrong, fact}
 		}
 	}
 	failed := ""

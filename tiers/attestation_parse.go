@@ -8,21 +8,21 @@ import (
 
 // attestation checks a statement that a rule requires: a member that does not belong to its type is refused, since it
 // would look as if it were checked.
-func (c policyParser) attestation(a *Attestation, at string) error {
-	if a.Signers != nil && len(a.Signers) == 0 || len(a.Signers) > maxSlots {
+func (c policyParser) attestation(attestation *Attestation, at string) error {
+	if attestation.Signers != nil && len(attestation.Signers) == 0 || len(attestation.Signers) > maxSlots {
 		return c.doc.Errorf(at+"/signers", "lists from 1 to %d signers, or is left out", maxSlots)
 	}
-	for i := range a.Signers {
-		if err := c.slot(&a.Signers[i], fmt.Sprintf("%s/signers/%d", at, i)); err != nil {
+	for i := range attestation.Signers {
+		if err := c.slot(&attestation.Signers[i], fmt.Sprintf("%s/signers/%d", at, i)); err != nil {
 			return err
 		}
 	}
-	ofProvenance := map[string]bool{"builder": a.Builder != "", "buildType": a.BuildType != "",
-		"parameters": a.Parameters != nil}
-	ofSummary := map[string]bool{"verifier": a.Verifier != "", "resourceUri": a.ResourceURI != "",
-		"policyUri": a.PolicyURI != "", "levels": a.Levels != nil}
+	ofProvenance := map[string]bool{"builder": attestation.Builder != "", "buildType": attestation.BuildType != "",
+		"parameters": attestation.Parameters != nil}
+	ofSummary := map[string]bool{"verifier": attestation.Verifier != "", "resourceUri": attestation.ResourceURI != "",
+		"policyUri": attestation.PolicyURI != "", "levels": attestation.Levels != nil}
 	foreign, needed := ofSummary, []string{"builder", "buildType"}
-	switch a.PredicateType {
+	switch attestation.PredicateType {
 	case PredicateProvenance:
 	case PredicateSummary:
 		foreign, needed = ofProvenance, []string{"verifier"}
@@ -31,7 +31,7 @@ func (c policyParser) attestation(a *Attestation, at string) error {
 	}
 	for _, member := range sortedKeys(foreign) {
 		if foreign[member] {
-			return c.doc.Errorf(at+"/"+member, "does not belong to statements of type %s", a.PredicateType)
+			return c.doc.Errorf(at+"/"+member, "does not belong to statements of type %s", attestation.PredicateType)
 		}
 	}
 	for _, member := range needed {
@@ -39,15 +39,16 @@ func (c policyParser) attestation(a *Attestation, at string) error {
 			return c.doc.Errorf(at, "needs %s", member)
 		}
 	}
-	for _, text := range append([]string{a.Builder, a.BuildType, a.Verifier, a.ResourceURI, a.PolicyURI}, a.Levels...) {
+	for _, text := range append([]string{attestation.Builder, attestation.BuildType, attestation.Verifier,
+		attestation.ResourceURI, attestation.PolicyURI}, attestation.Levels...) {
 		if len(text) > 2048 {
 			return c.doc.Errorf(at, "a text of more than 2048 bytes")
 		}
 	}
-	if a.Levels != nil && len(a.Levels) == 0 || len(a.Levels) > maxNamed {
+	if attestation.Levels != nil && len(attestation.Levels) == 0 || len(attestation.Levels) > maxNamed {
 		return c.doc.Errorf(at+"/levels", "lists from 1 to %d levels, or is left out", maxNamed)
 	}
-	return c.parameters(a.Parameters, at+"/parameters")
+	return c.parameters(attestation.Parameters, at+"/parameters")
 }
 
 func (c policyParser) parameters(conditions map[string]Condition, at string) error {

@@ -22,7 +22,7 @@ var capabilityName = regexp.MustCompile(`\A[a-z][a-z0-9_]{0,63}\z`)
 // ParseCapability parses NAME or NAME:PARAM. Errors are of class ErrCapability.
 func ParseCapability(s string) (Capability, error) {
 	name, param, has := strings.Cut(s, ":")
-	c := Capability{Name: name, Param: param}
+	capability := Capability{Name: name, Param: param}
 	bad := func(text string) (Capability, error) {
 		return Capability{}, &Error{Class: ErrCapability, Text: fmt.Sprintf("%q: %s", clip(s), text)}
 	}
@@ -38,7 +38,7 @@ func ParseCapability(s string) (Capability, error) {
 	case has && name != "rewrite":
 		return bad("this capability takes no parameter")
 	}
-	return c, nil
+	return capability, nil
 }
 
 // String returns the capability as it is written.

@@ -56,73 +56,73 @@ func (d *Decision) Err() error {
 	return &Error{Class: d.Code, Text: d.Why, Cause: d.cause}
 }
 
-// Evaluate decides about a file with the digest sha256:<hex> and the manifest m. facts
+// Evaluate decides about a file with the digest sha256:<hex> and its manifest. facts
 // are the findings of a verifier in its evidence. Their order does not matter, and a
 // fact that is listed twice counts once.
-func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Time) Decision {
-	d := Decision{Tier: phases.Sandboxed, Policy: p.digest, Rules: []RuleOutcome{}, Evidence: []EvidenceOutcome{},
+func (p *Policy) Evaluate(digest string, manifest *Manifest, facts []Fact, now time.Time) Decision {
+	decision := Decision{Tier: phases.Sandboxed, Policy: p.digest, Rules: []RuleOutcome{}, Evidence: []EvidenceOutcome{},
 		Until: p.NextChange(now)}
 	var problems []*Error
 	revoked := ""
 	good := map[string][]Fact{}  // approvals, by signer
 	var attested []Fact          // other statements
 	outcomes := map[string]int{} // of those: where they stand in the list, by key
-	for _, f := range sorted(facts) {
-		o := EvidenceOutcome{Source: f.Source, Kind: f.Kind, Signer: f.Signer(), Signature: f.Signature,
+	for _, fact := range sorted(facts) {
+		outcome := EvidenceOutcome{Source: fact.Source, Kind: fact.Kind, Signer: fact.Signer(), Signature: fact.Signature,
 			Why: "the signature holds"}
-		if f.Statement != nil {
-			o.Predicate = phases.SafeLine(f.Statement.PredicateType, 200)
+		if fact.Statement != nil {
+			outcome.Predicate = phases.SafeLine(fact.Statement.PredicateType, 200)
 		}
-		if f.Problem == nil && o.Signer == "" {
-			f.Problem = &Error{Class: SignatureInvalid, Text: "it names no signer"}
+		if fact.Problem == nil && outcome.Signer == "" {
+			fact.Problem = &Error{Class: SignatureInvalid, Text: "it names no signer"}
 		}
 		why := ""
-		if f.Problem == nil {
-			why = p.Deny.signer(&f)
+		if fact.Problem == nil {
+			why = p.Deny.signer(&fact)
 		}
 		switch {
-		case f.Problem != nil:
-			o.Code, o.Why = codeOf(f.Problem), f.Problem.Text
-			problems = append(problems, f.Problem)
+		case fact.Problem != nil:
+			outcome.Code, outcome.Why = codeOf(fact.Problem), fact.Problem.Text
+			problems = append(problems, fact.Problem)
 		case why != "":
-			o.Code, o.Why, revoked = Revoked, why, why
-		case !f.approves():
-			o.Code, o.Why = NotAnApproval,
+			outcome.Code, outcome.Why, revoked = Revoked, why, why
+		case !fact.approves():
+			outcome.Code, outcome.Why = NotAnApproval,
 				"the signature holds; what it says is no approval, and counts only where a rule requires it"
-			attested = append(attested, f)
-			outcomes[f.key()] = len(d.Evidence)
+			attested = append(attested, fact)
+			outcomes[fact.key()] = len(decision.Evidence)
 		default:
-			good[o.Signer] = append(good[o.Signer], f)
+			good[outcome.Signer] = append(good[outcome.Signer], fact)
 		}
-		d.Evidence = append(d.Evidence, o)
+		decision.Evidence = append(decision.Evidence, outcome)
 	}
 	partial, outside, lacking := "", "", ""
 	for i := range p.Rules {
-		r := &p.Rules[i]
-		o := r.evaluate(m, good, attested, now)
-		d.Rules = append(d.Rules, o.RuleOutcome)
+		rule := &p.Rules[i]
+		ruleOutcome := rule.evaluate(manifest, good, attested, now)
+		decision.Rules = append(decision.Rules, ruleOutcome.RuleOutcome)
 		switch {
-		case o.Satisfied && d.Rule == "":
-			d.Rule, d.Signers = r.Name, o.Counted
-			for _, f := range o.required {
-				e := &d.Evidence[outcomes[f.key()]]
-				e.Code, e.Why = "", "the statement says what rule "+r.Name+" requires"
+		case ruleOutcome.Satisfied && decision.Rule == "":
+			decision.Rule, decision.Signers = rule.Name, ruleOutcome.Counted
+			for _, f := range ruleOutcome.required {
+				e := &decision.Evidence[outcomes[f.key()]]
+				e.Code, e.Why = "", "the statement says what rule "+rule.Name+" requires"
 			}
-		case o.lacking && lacking == "":
-			lacking = fmt.Sprintf("rule %s: %s", r.Name, o.Why)
-		case o.outside && len(o.Counted) > 0:
-			outside = fmt.Sprintf("rule %s: %s", r.Name, o.Why)
-		case !o.Satisfied && len(o.Counted) > 0 && partial == "":
-			partial = fmt.Sprintf("rule %s: %s", r.Name, o.Why)
+		case ruleOutcome.lacking && lacking == "":
+			lacking = fmt.Sprintf("rule %s: %s", rule.Name, ruleOutcome.Why)
+		case ruleOutcome.outside && len(ruleOutcome.Counted) > 0:
+			outside = fmt.Sprintf("rule %s: %s", rule.Name, ruleOutcome.Why)
+		case !ruleOutcome.Satisfied && len(ruleOutcome.Counted) > 0 && partial == "":
+			partial = fmt.Sprintf("rule %s: %s", rule.Name, ruleOutcome.Why)
 		}
 	}
 	if slices.Contains(p.Deny.Digests, digest) {
-		d.Rule, d.Signers = "", nil
-		return d.refuse(Revoked, "the file "+digest+" is on the deny list", nil)
+		decision.Rule, decision.Signers = "", nil
+		return decision.refuse(Revoked, "the file "+digest+" is on the deny list", nil)
 	}
-	if d.Rule != "" {
-		d.Tier, d.Why = phases.Trusted, "rule "+d.Rule+" is satisfied"
-		return d
+	if decision.Rule != "" {
+		decision.Tier, decision.Why = phases.Trusted, "rule "+decision.Rule+" is satisfied"
+		return decision
 	}
 	worst := func(c Code) *Error {
 		if i := slices.IndexFunc(problems, func(e *Error) bool { return codeOf(e) == c }); i >= 0 {
@@ -132,38 +132,38 @@ func (p *Policy) Evaluate(digest string, m *Manifest, facts []Fact, now time.Tim
 	}
 	switch {
 	case revoked != "":
-		return d.refuse(Revoked, revoked, nil)
+		return decision.refuse(Revoked, revoked, nil)
 	case len(facts) == 0:
-		return d.refuse(Unsigned, "nothing vouches for it", nil)
+		return decision.refuse(Unsigned, "nothing vouches for it", nil)
 	case lacking != "":
-		return d.refuse(AttestationMissing, lacking, nil)
+		return decision.refuse(AttestationMissing, lacking, nil)
 	case partial != "":
-		return d.refuse(ThresholdNotMet, partial, nil)
+		return decision.refuse(ThresholdNotMet, partial, nil)
 	case outside != "":
-		return d.refuse(SignerNotTrusted, outside, nil)
+		return decision.refuse(SignerNotTrusted, outside, nil)
 	}
 	for _, c := range []Code{SignatureInvalid, RootMissing} {
 		if e := worst(c); e != nil {
-			return d.refuse(c, e.Text, e)
+			return decision.refuse(c, e.Text, e)
 		}
 	}
 	switch e := worst(SignerNotTrusted); {
 	case len(p.Rules) == 0 && (e != nil || len(good) > 0):
-		return d.refuse(SignerNotTrusted, "the trust policy has no rules: it trusts no signer", nil)
+		return decision.refuse(SignerNotTrusted, "the trust policy has no rules: it trusts no signer", nil)
 	case len(good) > 0:
 		var names []string
 		for s := range good {
 			names = append(names, s)
 		}
 		slices.Sort(names)
-		return d.refuse(SignerNotTrusted, "no rule has a seat for "+clipTo(strings.Join(names, ", "), 300), nil)
+		return decision.refuse(SignerNotTrusted, "no rule has a seat for "+clipTo(strings.Join(names, ", "), 300), nil)
 	case e != nil:
-		return d.refuse(SignerNotTrusted, e.Text, e)
+		return decision.refuse(SignerNotTrusted, e.Text, e)
 	case len(problems) == 0:
-		return d.refuse(NotAnApproval, "there are statements about it, and no signature that approves it", nil)
+		return decision.refuse(NotAnApproval, "there are statements about it, and no signature that approves it", nil)
 	}
 	e := problems[0]
-	return d.refuse(codeOf(e), e.Text, e)
+	return decision.refuse(codeOf(e), e.Text, e)
 }
 
 func (d Decision) refuse(c Code, why string, cause error) Decision {
@@ -223,7 +223,7 @@ type ruleOutcome struct {
 	required []*Fact // the statements that it requires
 }
 
-func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, attested []Fact, now time.Time) ruleOutcome {
+func (r *Rule) evaluate(manifest *Manifest, good map[string][]Fact, attested []Fact, now time.Time) ruleOutcome {
 	var signers []string
 	for s := range good {
 		signers = append(signers, s)
@@ -244,38 +244,38 @@ func (r *Rule) evaluate(m *Manifest, good map[string][]Fact, attested []Fact, no
 		}
 	}
 	taken := fillSlots(fits, len(signers))
-	o := ruleOutcome{RuleOutcome: RuleOutcome{Rule: r.Name, Need: need, Counted: []string{}}}
+	outcome := ruleOutcome{RuleOutcome: RuleOutcome{Rule: r.Name, Need: need, Counted: []string{}}}
 	var empty []string
 	all, some := 0, 0
 	for i, s := range taken {
 		switch {
 		case s >= 0 && i < len(r.AllOf):
 			all++
-			o.Counted = append(o.Counted, signers[s])
+			outcome.Counted = append(outcome.Counted, signers[s])
 		case s >= 0:
 			some++
-			o.Counted = append(o.Counted, signers[s])
+			outcome.Counted = append(outcome.Counted, signers[s])
 		case i < len(r.AllOf):
 			empty = append(empty, slots[i].String())
 		}
 	}
 	filled := all == len(r.AllOf) && (r.AnyOf == nil || some >= r.AnyOf.MinimumMatches)
 	required, lacks := r.required(attested, now)
-	switch why := r.Limits.exceeded(m); {
+	switch why := r.Limits.exceeded(manifest); {
 	case why != "":
-		o.outside, o.Why = true, why
+		outcome.outside, outcome.Why = true, why
 	case filled && lacks != "":
-		o.lacking, o.Why = true, lacks
+		outcome.lacking, outcome.Why = true, lacks
 	case filled:
-		o.required = required
-		o.Satisfied, o.Why = true, fmt.Sprintf("%d of %d signers", len(o.Counted), need)
+		outcome.required = required
+		outcome.Satisfied, outcome.Why = true, fmt.Sprintf("%d of %d signers", len(outcome.Counted), need)
 	default:
-		o.Why = fmt.Sprintf("%d of %d signers", all+min(some, need-len(r.AllOf)), need)
+		outcome.Why = fmt.Sprintf("%d of %d signers", all+min(some, need-len(r.AllOf)), need)
 		if len(empty) > 0 {
-			o.Why += "; missing " + clipTo(strings.Join(empty, ", "), 300)
+			outcome.Why += "; missing " + clipTo(strings.Join(empty, ", "), 300)
 		}
 	}
-	return o
+	return outcome
 }
 
 // required returns the statements that the rule requires, or says which is missing.
@@ -337,18 +337,19 @@ func (slot *Slot) KeyID() string {
 }
 
 // exceeded returns why the rule does not vouch for the hook, or "".
-func (l *Limits) exceeded(m *Manifest) string {
+func (l *Limits) exceeded(manifest *Manifest) string {
 	if len(l.Hooks)+len(l.Capabilities)+len(l.Phases) == 0 && l.Capabilities == nil && l.MinimumVersion == "" {
 		return ""
 	}
-	if m == nil {
+	if manifest == nil {
 		return "the rule is limited, and the hook has no manifest to hold against it"
 	}
-	if l.Hooks != nil && !slices.ContainsFunc(l.Hooks, func(pattern string) bool { return nameMatches(pattern, m.Name) }) {
-		return "it does not vouch for hooks named " + m.Name
+	if l.Hooks != nil &&
+		!slices.ContainsFunc(l.Hooks, func(pattern string) bool { return nameMatches(pattern, manifest.Name) }) {
+		return "it does not vouch for hooks named " + manifest.Name
 	}
 	if l.Capabilities != nil {
-		for _, w := range m.Capabilities {
+		for _, w := range manifest.Capabilities {
 			want, err := ParseCapability(w.Name)
 			if err != nil ||
 				!slices.ContainsFunc(l.Capabilities, func(s string) bool {
@@ -360,15 +361,15 @@ func (l *Limits) exceeded(m *Manifest) string {
 		}
 	}
 	if l.Phases != nil {
-		for _, ph := range m.Phases {
+		for _, ph := range manifest.Phases {
 			if !slices.Contains(l.Phases, ph) {
 				return "it does not vouch for the phase " + string(ph)
 			}
 		}
 	}
 	if l.MinimumVersion != "" &&
-		(!semver.IsValid("v"+m.Version) || semver.Compare("v"+m.Version, "v"+l.MinimumVersion) < 0) {
-		return fmt.Sprintf("it vouches for versions from %s on, and this is %s", l.MinimumVersion, m.Version)
+		(!semver.IsValid("v"+manifest.Version) || semver.Compare("v"+manifest.Version, "v"+l.MinimumVersion) < 0) {
+		return fmt.Sprintf("it vouches for versions from %s on, and this is %s", l.MinimumVersion, manifest.Version)
 	}
 	return ""
 }

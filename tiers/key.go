@@ -48,24 +48,24 @@ func ParseKey(src []byte) (Key, error) {
 
 // NewKey gives a public key its id, unless it is of a kind that is not accepted.
 func NewKey(pub crypto.PublicKey) (Key, error) {
-	k := Key{Public: pub}
+	key := Key{Public: pub}
 	switch p := pub.(type) {
 	case *ecdsa.PublicKey:
 		switch p.Curve {
 		case elliptic.P256():
-			k.Kind = "ECDSA P-256"
+			key.Kind = "ECDSA P-256"
 		case elliptic.P384():
-			k.Kind = "ECDSA P-384"
+			key.Kind = "ECDSA P-384"
 		default:
 			return Key{}, errors.New("of the ECDSA curves only P-256 and P-384 are accepted")
 		}
 	case ed25519.PublicKey:
-		k.Kind = "Ed25519"
+		key.Kind = "Ed25519"
 	case *rsa.PublicKey:
 		if n := p.N.BitLen(); n < 2048 || n > 8192 {
 			return Key{}, errors.New("an RSA key has 2048 to 8192 bits")
 		}
-		k.Kind = "RSA"
+		key.Kind = "RSA"
 	default:
 		return Key{}, errors.New("only ECDSA, Ed25519 and RSA keys are accepted")
 	}
@@ -74,6 +74,6 @@ func NewKey(pub crypto.PublicKey) (Key, error) {
 		return Key{}, err
 	}
 	sum := sha256.Sum256(der)
-	k.ID = base64.StdEncoding.EncodeToString(sum[:])
-	return k, nil
+	key.ID = base64.StdEncoding.EncodeToString(sum[:])
+	return key, nil
 }

@@ -18,24 +18,24 @@ type Lack struct {
 // as optional. A hook with one of them must not be loaded: a call that is always denied
 // is a rule that silently does not hold. A capability that was granted in part counts
 // as granted.
-func Lacks(m *Manifest, imports []string, grants []Grant) []Lack {
+func Lacks(manifest *Manifest, imports []string, grants []Grant) []Lack {
 	var out []Lack
 	for _, name := range imports {
-		l := Lack{Name: name, Tier: true}
+		lack := Lack{Name: name, Tier: true}
 		held := false
 		for _, g := range grants {
 			if g.Capability.Name != name {
 				continue
 			}
 			held = held || len(g.Granted) > 0
-			l.Wants = append(l.Wants, g.Capability.String())
-			l.Tier = l.Tier && g.Tier
-			if l.Why == "" {
-				l.Why = g.Why
+			lack.Wants = append(lack.Wants, g.Capability.String())
+			lack.Tier = lack.Tier && g.Tier
+			if lack.Why == "" {
+				lack.Why = g.Why
 			}
 		}
-		if len(l.Wants) > 0 && !held && !m.CanDoWithout(name) {
-			out = append(out, l)
+		if len(lack.Wants) > 0 && !held && !manifest.CanDoWithout(name) {
+			out = append(out, lack)
 		}
 	}
 	return out

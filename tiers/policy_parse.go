@@ -34,21 +34,21 @@ func ParsePolicy(src []byte, read func(name string, limit int64) ([]byte, error)
 	if err != nil {
 		return nil, policyError(err)
 	}
-	p := new(Policy)
-	if err := doc.Decode(p); err != nil {
+	policy := new(Policy)
+	if err := doc.Decode(policy); err != nil {
 		return nil, policyError(err)
 	}
 	c := policyParser{doc: doc, read: read}
-	if err := c.policy(p); err != nil {
+	if err := c.policy(policy); err != nil {
 		return nil, policyError(err)
 	}
-	if p.TrustedRoot != "" && p.Keyless() {
-		p.root, p.rootErr = read(p.TrustedRoot, MaxRoot)
+	if policy.TrustedRoot != "" && policy.Keyless() {
+		policy.root, policy.rootErr = read(policy.TrustedRoot, MaxRoot)
 	}
-	if err := p.seal(); err != nil {
+	if err := policy.seal(); err != nil {
 		return nil, policyError(err)
 	}
-	return p, nil
+	return policy, nil
 }
 
 // NoPolicy returns the policy of a host without trust.yaml: it trusts no signer.
@@ -69,20 +69,20 @@ type policyParser struct {
 	read func(string, int64) ([]byte, error)
 }
 
-func (c policyParser) policy(p *Policy) error {
-	if p.Version != PolicyVersion {
+func (c policyParser) policy(policy *Policy) error {
+	if policy.Version != PolicyVersion {
 		return c.doc.Errorf("/version", "must be %s", PolicyVersion)
 	}
-	if err := localFile(p.TrustedRoot); p.TrustedRoot != "" && err != nil {
+	if err := localFile(policy.TrustedRoot); policy.TrustedRoot != "" && err != nil {
 		return c.doc.Errorf("/trustedRoot", "%v", err)
 	}
-	if len(p.Rules) > maxRules {
+	if len(policy.Rules) > maxRules {
 		return c.doc.Errorf("/rules", "more than %d rules", maxRules)
 	}
 	names := map[string]bool{}
-	for i := range p.Rules {
+	for i := range policy.Rules {
 		at := fmt.Sprintf("/rules/%d", i)
-		r := &p.Rules[i]
+		r := &policy.Rules[i]
 		if !ruleName.MatchString(r.Name) {
 			return c.doc.Errorf(at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
 		}
@@ -94,23 +94,23 @@ func (c policyParser) policy(p *Policy) error {
 			return err
 		}
 	}
-	return c.deny(&p.Deny, "/deny")
+	return c.deny(&policy.Deny, "/deny")
 }
 
-func (c policyParser) rule(r *Rule, at string) error {
-	if len(r.AllOf) == 0 && r.AnyOf == nil {
+func (c policyParser) rule(rule *Rule, at string) error {
+	if len(rule.AllOf) == 0 && rule.AnyOf == nil {
 		return c.doc.Errorf(at, "a rule without signers would trust everybody: give allOf or anyOf")
 	}
-	n := len(r.AllOf)
-	if r.AllOf != nil && n == 0 {
+	n := len(rule.AllOf)
+	if rule.AllOf != nil && n == 0 {
 		return c.doc.Errorf(at+"/allOf", "lists no signer")
 	}
-	for i := range r.AllOf {
-		if err := c.slot(&r.AllOf[i], fmt.Sprintf("%s/allOf/%d", at, i)); err != nil {
+	for i := range rule.AllOf {
+		if err := c.slot(&rule.AllOf[i], fmt.Sprintf("%s/allOf/%d", at, i)); err != nil {
 			return err
 		}
 	}
-	if a := r.AnyOf; a != nil {
+	if a := rule.AnyOf; a != nil {
 		n += len(a.Signers)
 		if len(a.Signers) == 0 {
 			return c.doc.Errorf(at+"/anyOf", "lists no signer under signers")
@@ -127,28 +127,28 @@ func (c policyParser) rule(r *Rule, at string) error {
 	if n > maxSlots {
 		return c.doc.Errorf(at, "more than %d signers", maxSlots)
 	}
-	if r.Require != nil && len(r.Require) == 0 || len(r.Require) > maxRequire {
+	if rule.Require != nil && len(rule.Require) == 0 || len(rule.Require) > maxRequire {
 		return c.doc.Errorf(at+"/require", "lists from 1 to %d statements, or is left out", maxRequire)
 	}
-	for i := range r.Require {
-		if err := c.attestation(&r.Require[i], fmt.Sprintf("%s/require/%d", at, i)); err != nil {
+	for i := range rule.Require {
+		if err := c.attestation(&rule.Require[i], fmt.Sprintf("%s/require/%d", at, i)); err != nil {
 			return err
 		}
 	}
-	return c.limits(&r.Limits, at+"/limits")
+	return c.limits(&rule.Limits, at+"/limits")
 }
 
-func (c policyParser) slot(s *Slot, at string) error {
-	if err := plainText("", s.Name, 128); err != nil {
+func (c policyParser) slot(slot *Slot, at string) error {
+	if err := plainText("", slot.Name, 128); err != nil {
 		return c.doc.Errorf(at+"/name", "too long, or with control characters")
 	}
-	if (s.PublicKey == nil) == (s.Keyless == nil) {
+	if (slot.PublicKey == nil) == (slot.Keyless == nil) {
 		return c.doc.Errorf(at, "needs publicKey or keyless, and not both")
 	}
-	if !s.NotBefore.IsZero() && !s.NotAfter.IsZero() && !s.NotBefore.Before(s.NotAfter) {
+	if !slot.NotBefore.IsZero() && !slot.NotAfter.IsZero() && !slot.NotBefore.Before(slot.NotAfter) {
 		return c.doc.Errorf(at+"/notAfter", "is not after notBefore")
 	}
-	if k := s.Keyless; k != nil {
+	if k := slot.Keyless; k != nil {
 		if u, err := url.Parse(k.Issuer); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 			return c.doc.Errorf(at+"/keyless/issuer", "must be the URL of an identity provider")
 		}
@@ -160,31 +160,31 @@ func (c policyParser) slot(s *Slot, at string) error {
 		}
 		return c.subject(&k.Subject, at+"/keyless/subject")
 	}
-	k := s.PublicKey
-	if (k.PEM == "") == (k.File == "") {
+	key := slot.PublicKey
+	if (key.PEM == "") == (key.File == "") {
 		return c.doc.Errorf(at+"/publicKey", "needs pem or file, and not both")
 	}
-	src, member := []byte(k.PEM), "pem"
-	if k.File != "" {
+	src, member := []byte(key.PEM), "pem"
+	if key.File != "" {
 		member = "file"
-		if err := localFile(k.File); err != nil {
+		if err := localFile(key.File); err != nil {
 			return c.doc.Errorf(at+"/publicKey/file", "%v", err)
 		}
 		var err error
-		if src, err = c.read(k.File, MaxKeyFile); err != nil {
+		if src, err = c.read(key.File, MaxKeyFile); err != nil {
 			return c.doc.Errorf(at+"/publicKey/file", "cannot be read: %v", err)
 		}
 	}
 	var err error
-	if k.key, err = ParseKey(src); err != nil {
+	if key.key, err = ParseKey(src); err != nil {
 		return c.doc.Errorf(at+"/publicKey/"+member, "%v", err)
 	}
 	return nil
 }
 
-func (c policyParser) subject(s *Subject, at string) error {
+func (c policyParser) subject(subject *Subject, at string) error {
 	n := 0
-	for _, v := range []string{s.Equal, s.URLPrefix, s.Regex} {
+	for _, v := range []string{subject.Equal, subject.URLPrefix, subject.Regex} {
 		if v != "" {
 			n++
 		}
@@ -195,76 +195,76 @@ func (c policyParser) subject(s *Subject, at string) error {
 	if n != 1 {
 		return c.doc.Errorf(at, "needs exactly one of equal, urlPrefix, regex")
 	}
-	if s.URLPrefix != "" {
-		u, err := url.Parse(s.URLPrefix)
+	if subject.URLPrefix != "" {
+		u, err := url.Parse(subject.URLPrefix)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" ||
 			u.Fragment != "" || !plainPath(u.EscapedPath()) {
 			return c.doc.Errorf(at+"/urlPrefix", "must be a plain URL such as https://github.com/acme/")
 		}
 	}
-	if s.Regex != "" {
+	if subject.Regex != "" {
 		var err error
-		if s.re, err = regexp.Compile(`\A(?:` + s.Regex + `)\z`); err != nil {
+		if subject.re, err = regexp.Compile(`\A(?:` + subject.Regex + `)\z`); err != nil {
 			return c.doc.Errorf(at+"/regex", "not an RE2 pattern")
 		}
 		// A pattern such as "a)|(?:b" would close the group that anchors it.
-		if _, err := regexp.Compile(s.Regex); err != nil {
+		if _, err := regexp.Compile(subject.Regex); err != nil {
 			return c.doc.Errorf(at+"/regex", "not an RE2 pattern")
 		}
 	}
 	return nil
 }
 
-func (c policyParser) limits(l *Limits, at string) error {
-	if l.Hooks != nil && len(l.Hooks) == 0 || l.Phases != nil && len(l.Phases) == 0 {
+func (c policyParser) limits(limits *Limits, at string) error {
+	if limits.Hooks != nil && len(limits.Hooks) == 0 || limits.Phases != nil && len(limits.Phases) == 0 {
 		return c.doc.Errorf(at, "an empty list vouches for nothing: leave it out, or remove the rule")
 	}
-	for i, h := range l.Hooks {
+	for i, h := range limits.Hooks {
 		if _, err := path.Match(h, "x"); err != nil || !hookPattern.MatchString(h) ||
 			strings.Contains(strings.TrimSuffix(h, "/**"), "**") {
 			return c.doc.Errorf(fmt.Sprintf("%s/hooks/%d", at, i),
 				"a pattern is a hook's name with * for anything but /, or with /** at its end")
 		}
 	}
-	for i, s := range l.Capabilities {
+	for i, s := range limits.Capabilities {
 		if _, err := ParseCapability(s); err != nil {
 			return c.doc.Errorf(fmt.Sprintf("%s/capabilities/%d", at, i), "%v", err)
 		}
 	}
-	for i, p := range l.Phases {
+	for i, p := range limits.Phases {
 		if !p.Valid() {
 			return c.doc.Errorf(fmt.Sprintf("%s/phases/%d", at, i), "%q is not a phase", clip(string(p)))
 		}
 	}
-	if v := l.MinimumVersion; v != "" && (!semanticNumber.MatchString(v) || !semver.IsValid("v"+v)) {
+	if v := limits.MinimumVersion; v != "" && (!semanticNumber.MatchString(v) || !semver.IsValid("v"+v)) {
 		return c.doc.Errorf(at+"/minimumVersion", "a version has the form 1.2.3")
 	}
 	return nil
 }
 
-func (c policyParser) deny(d *Deny, at string) error {
-	if len(d.Digests)+len(d.Keys)+len(d.Identities)+len(d.Signatures) > maxDenied {
+func (c policyParser) deny(deny *Deny, at string) error {
+	if len(deny.Digests)+len(deny.Keys)+len(deny.Identities)+len(deny.Signatures) > maxDenied {
 		return c.doc.Errorf(at, "more than %d entries", maxDenied)
 	}
-	for i, s := range d.Digests {
+	for i, s := range deny.Digests {
 		if !fileDigest.MatchString(s) {
 			return c.doc.Errorf(fmt.Sprintf("%s/digests/%d", at, i), "has the form sha256: and 64 hexadecimal digits")
 		}
 	}
-	for i, s := range d.Signatures {
+	for i, s := range deny.Signatures {
 		if !fileDigest.MatchString(s) {
 			return c.doc.Errorf(fmt.Sprintf("%s/signatures/%d", at, i),
 				"has the form sha256: and 64 hexadecimal digits, as `belay hook verify --json` prints it")
 		}
 	}
-	for i, s := range d.Keys {
+	for i, s := range deny.Keys {
 		if b, err := base64.StdEncoding.Strict().DecodeString(s); err != nil || len(b) != 32 {
 			return c.doc.Errorf(fmt.Sprintf("%s/keys/%d", at, i),
 				"a key id is 32 bytes in base64, as `belay trust list` prints it")
 		}
 	}
-	for i := range d.Identities {
-		if err := c.subject(&d.Identities[i].Subject, fmt.Sprintf("%s/identities/%d/subject", at, i)); err != nil {
+	for i := range deny.Identities {
+		if err := c.subject(&deny.Identities[i].Subject, fmt.Sprintf("%s/identities/%d/subject", at, i)); err != nil {
 			return err
 		}
 	}

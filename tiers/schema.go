@@ -90,8 +90,8 @@ func (m *Manifest) ValidateConfig(config jsontext.Value) error {
 
 // explain lists the leaves of a validation error, one line each.
 func explain(err error) string {
-	var v *jsonschema.ValidationError
-	if !errors.As(err, &v) {
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
 		return firstLine(err)
 	}
 	var lines []string
@@ -108,7 +108,7 @@ func explain(err error) string {
 			walk(c)
 		}
 	}
-	walk(v)
+	walk(invalid)
 	slices.Sort(lines) // the validator goes through members in any order
 	return strings.Join(lines, "; ")
 }

@@ -7,30 +7,30 @@ import (
 )
 
 // planBudgets ends fuel and time at many places, and takes memory away.
-func (f *fuzzer) planBudgets(e *entry) {
-	p := e.plan.inv.Phase
-	f.swept[p]++
-	fuel := e.res.turns[0].fuel
+func (f *fuzzer) planBudgets(entry *entry) {
+	phase := entry.plan.inv.Phase
+	f.swept[phase]++
+	fuel := entry.res.turns[0].fuel
 	points := fewFuel
-	if f.swept[p] <= 2 {
+	if f.swept[phase] <= 2 {
 		points = allFuel
 		if f.o.Runs > 0 {
 			points = min(points, max(f.o.Runs/20, fewFuel))
 		}
 	}
 	for _, at := range spread(fuel-1, points) {
-		f.add(f.fuelEnds(e, at))
+		f.add(f.fuelEnds(entry, at))
 	}
-	for _, at := range spread(int64(e.res.turns[0].looks), maxLooks) {
-		f.add(f.timeEnds(e, int(at)))
+	for _, at := range spread(int64(entry.res.turns[0].looks), maxLooks) {
+		f.add(f.timeEnds(entry, int(at)))
 	}
-	if e.res.turns[0].peak > 1<<20 {
-		f.add(f.memoryEnds(e, 1))
+	if entry.res.turns[0].peak > 1<<20 {
+		f.add(f.memoryEnds(entry, 1))
 	}
-	if f.swept[p] <= 4 {
-		f.add(f.sliced(e))
+	if f.swept[phase] <= 4 {
+		f.add(f.sliced(entry))
 		for _, fault := range []storeFault{storeConflictsOnce, storeConflicts, storeDown} {
-			f.add(f.storeFails(e, fault))
+			f.add(f.storeFails(entry, fault))
 		}
 	}
 }

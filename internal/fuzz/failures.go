@@ -9,14 +9,14 @@ import (
 )
 
 // planFailures makes calls fail, one at a time and then all of a name.
-func (f *fuzzer) planFailures(e *entry) {
+func (f *fuzzer) planFailures(entry *entry) {
 	type failure struct {
 		list []hostcalls.Injected
 		how  string
 	}
 	var list []failure
 	all := map[string][]int{}
-	for _, s := range e.res.turns[0].sites {
+	for _, s := range entry.res.turns[0].sites {
 		for _, errno := range s.call.Failures() {
 			list = append(list,
 				failure{[]hostcalls.Injected{{Call: s.n, Errno: errno}}, fmt.Sprintf("%s answers %q", s.call.Name, errno.String())})
@@ -36,16 +36,16 @@ func (f *fuzzer) planFailures(e *entry) {
 		list = slices.Delete(list, i, i+1)
 	}
 	for _, x := range list {
-		f.add(f.injected(e, x.list, x.how))
+		f.add(f.injected(entry, x.list, x.how))
 	}
-	for _, s := range e.res.turns[0].sites {
+	for _, s := range entry.res.turns[0].sites {
 		if calls := all[s.call.Name]; len(calls) > 1 {
 			delete(all, s.call.Name)
 			var every []hostcalls.Injected
 			for _, n := range calls {
 				every = append(every, hostcalls.Injected{Call: n, Errno: s.call.Failures()[0]})
 			}
-			f.add(f.injected(e, every, fmt.Sprintf("every %s answers %q", s.call.Name, s.call.Failures()[0].String())))
+			f.add(f.injected(entry, every, fmt.Sprintf("every %s answers %q", s.call.Name, s.call.Failures()[0].String())))
 		}
 	}
 }

@@ -11,31 +11,31 @@ import (
 // fresh makes a new input out of one of the corpus. It runs on any goroutine.
 func (f *fuzzer) fresh(base *plan, seed uint64) attempt {
 	rng := rand.New(rand.NewPCG(seed, 0x6e6577))
-	m := f.m.with(rng)
+	mutator := f.m.with(rng)
 	doc, err := document(base)
 	if err != nil {
 		return attempt{}
 	}
 	if rng.IntN(16) == 0 {
-		return f.frontDoor(base, m.damage(doc.bytes()))
+		return f.frontDoor(base, mutator.damage(doc.bytes()))
 	}
-	m.mutate(doc)
+	mutator.mutate(doc)
 	wire := doc.bytes()
-	p := base.withInput(wire)
-	if p == nil {
+	plan := base.withInput(wire)
+	if plan == nil {
 		return f.frontDoor(base, wire)
 	}
 	switch rng.IntN(8) {
 	case 0:
-		p.config = rng.IntN(len(f.hook.configs))
+		plan.config = rng.IntN(len(f.hook.configs))
 	case 1:
-		p.ports = 1 + rng.Uint64N(1<<20)
+		plan.ports = 1 + rng.Uint64N(1<<20)
 	case 2:
-		p.carried = m.carried()
+		plan.carried = mutator.carried()
 	case 3:
-		p.ports, p.carried = 0, nil
+		plan.ports, plan.carried = 0, nil
 	}
-	return attempt{plan: p}
+	return attempt{plan: plan}
 }
 
 // carried is metadata that an earlier hook may have left.

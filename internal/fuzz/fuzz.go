@@ -83,25 +83,26 @@ func (f *fuzzer) ended(ctx context.Context) func() bool {
 	return func() bool { return ctx.Err() != nil || f.o.Time > 0 && time.Since(f.started) >= f.o.Time }
 }
 
-func newFuzzer(ctx context.Context, o Options) (*fuzzer, error) {
-	desc, err := o.Bench.Describe(o.Module)
+func newFuzzer(ctx context.Context, options Options) (*fuzzer, error) {
+	desc, err := options.Bench.Describe(options.Module)
 	if err != nil {
 		return nil, hookError(err)
 	}
-	if o.Name == "" {
-		if o.Name = desc.Manifest.Name; o.Name == "" {
-			o.Name = "hook"
+	if options.Name == "" {
+		if options.Name = desc.Manifest.Name; options.Name == "" {
+			options.Name = "hook"
 		}
 	}
-	if o.Tier == "" {
-		o.Tier = phases.Trusted
+	if options.Tier == "" {
+		options.Tier = phases.Trusted
 	}
-	if o.Runs <= 0 && o.Time <= 0 {
-		o.Runs = DefaultRuns
+	if options.Runs <= 0 && options.Time <= 0 {
+		options.Runs = DefaultRuns
 	}
-	rng := rand.New(rand.NewPCG(o.Seed, 0x62656c6179))
+	rng := rand.New(rand.NewPCG(options.Seed, 0x62656c6179))
 	f := &fuzzer{
-		o: o, desc: desc, rng: rng, m: newMutator(rng, o.Module), seen: map[string]bool{}, found: map[string]*Finding{},
+		o: options, desc: desc, rng: rng, m: newMutator(rng, options.Module), seen: map[string]bool{},
+		found: map[string]*Finding{},
 		stats: map[phases.Phase]*PhaseStats{}, counts: map[Count]int{}, swept: map[phases.Phase]int{},
 		padded: map[phases.Phase]int{}, started: time.Now(), told: time.Now(),
 	}
@@ -109,7 +110,7 @@ func newFuzzer(ctx context.Context, o Options) (*fuzzer, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.hook = &target{module: o.Module, name: o.Name, tier: o.Tier, configs: configs}
+	f.hook = &target{module: options.Module, name: options.Name, tier: options.Tier, configs: configs}
 	return f, nil
 }
 

@@ -169,30 +169,31 @@ func (f *fuzzer) take(j *job) error {
 	if j.err != nil {
 		return hookError(j.err)
 	}
-	t := &j.tried
+	attempt := &j.tried
 	switch {
-	case t.trouble != nil:
+	case attempt.trouble != nil:
 		f.runs++
-		f.report(*t.trouble, "input "+phases.SafeLine(string(t.raw[:min(len(t.raw), 160)]), 200), &repro{base: t.plan})
+		f.report(*attempt.trouble, "input "+phases.SafeLine(string(attempt.raw[:min(len(attempt.raw), 160)]), 200),
+			&repro{base: attempt.plan})
 		return nil
 	case j.res == nil:
 		return nil
 	}
 	f.runs++
 	if j.interpreter {
-		return j.look(t.plan, j.res)
+		return j.look(attempt.plan, j.res)
 	}
 	f.counts[Count{Decision: j.res.verdict.Decision, Kind: kindOf(j.res)}]++
-	if t.refused != nil {
+	if attempt.refused != nil {
 		f.refused++
-		f.lookRefused(t, j.res)
+		f.lookRefused(attempt, j.res)
 		return nil
 	}
 	for _, bad := range j.bad {
-		f.report(bad, "", &repro{base: t.plan, holds: sameKey(t.plan, bad.key)})
+		f.report(bad, "", &repro{base: attempt.plan, holds: sameKey(attempt.plan, bad.key)})
 	}
 	if j.look == nil {
 		return nil
 	}
-	return j.look(t.plan, j.res)
+	return j.look(attempt.plan, j.res)
 }

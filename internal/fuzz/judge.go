@@ -15,51 +15,51 @@ type verdictOn struct {
 }
 
 // judge returns the faults of a result, by the rules for every result.
-func judge(p *plan, r *result) []verdictOn {
+func judge(plan *plan, result *result) []verdictOn {
 	var out []verdictOn
 	add := func(class, key, format string, args ...any) {
-		out = append(out, verdictOn{class, class + "|" + string(p.inv.Phase) + "|" + key, fmt.Sprintf(format, args...)})
+		out = append(out, verdictOn{class, class + "|" + string(plan.inv.Phase) + "|" + key, fmt.Sprintf(format, args...)})
 	}
-	if r.panicked != "" {
-		add(ClassPanic, "kernel", "the kernel panicked: %s", r.panicked)
+	if result.panicked != "" {
+		add(ClassPanic, "kernel", "the kernel panicked: %s", result.panicked)
 		return out
 	}
-	for i := range r.turns {
-		if where := panicIn(&r.turns[i]); where != "" {
+	for i := range result.turns {
+		if where := panicIn(&result.turns[i]); where != "" {
 			add(ClassPanic, where, "the host panicked in a turn: %s", where)
 		}
 	}
-	v := &r.verdict
-	if panicIn(&turn{fault: phases.FaultOf(r.err)}) != "" && len(out) == 0 {
-		add(ClassPanic, "kernel", "the kernel panicked: %v", phases.FaultOf(r.err).Cause)
+	verdict := &result.verdict
+	if panicIn(&turn{fault: phases.FaultOf(result.err)}) != "" && len(out) == 0 {
+		add(ClassPanic, "kernel", "the kernel panicked: %v", phases.FaultOf(result.err).Cause)
 	}
-	if bad := r.failed(); bad != nil && v.Decision != phases.Block {
-		add(ClassFailOpen, "turn", "a turn failed (%s) and the verdict is %s", bad.fault.Kind, v.Decision)
+	if bad := result.failed(); bad != nil && verdict.Decision != phases.Block {
+		add(ClassFailOpen, "turn", "a turn failed (%s) and the verdict is %s", bad.fault.Kind, verdict.Decision)
 	}
-	if r.err != nil && v.Decision != phases.Block {
-		add(ClassFailOpen, "error", "there was an error beside the verdict %s: %v", v.Decision, r.err)
+	if result.err != nil && verdict.Decision != phases.Block {
+		add(ClassFailOpen, "error", "there was an error beside the verdict %s: %v", verdict.Decision, result.err)
 	}
-	switch v.Decision {
+	switch verdict.Decision {
 	case phases.Allow, phases.Ask, phases.Block:
 	default:
-		add(ClassFailOpen, "none", "the verdict decides nothing: %q", v.Decision)
+		add(ClassFailOpen, "none", "the verdict decides nothing: %q", verdict.Decision)
 	}
-	if p.store == storeDown || p.store == storeConflicts {
-		if v.Decision != phases.Block || v.Kind != phases.KindStore {
-			add(ClassFailOpen, "store", "the store could not write and the verdict is %s (%s)", v.Decision, v.Kind)
+	if plan.store == storeDown || plan.store == storeConflicts {
+		if verdict.Decision != phases.Block || verdict.Kind != phases.KindStore {
+			add(ClassFailOpen, "store", "the store could not write and the verdict is %s (%s)", verdict.Decision, verdict.Kind)
 		}
 	}
-	if p.store != storeDown {
-		if why := unrecorded(r); why != "" {
+	if plan.store != storeDown {
+		if why := unrecorded(result); why != "" {
 			add(ClassUnrecorded, why, "%s", why)
 		}
 	}
-	if p.plain() && len(out) == 0 {
-		if bad := r.failed(); bad != nil {
+	if plan.plain() && len(out) == 0 {
+		if bad := result.failed(); bad != nil {
 			class, key, text := failure(bad)
 			add(class, key, "%s", text)
-		} else if r.blockedByFailure() {
-			add(ClassProtocol, string(v.Kind)+" "+v.Reason, "%s: %s", v.Kind, v.Reason)
+		} else if result.blockedByFailure() {
+			add(ClassProtocol, string(verdict.Kind)+" "+verdict.Reason, "%s: %s", verdict.Kind, verdict.Reason)
 		}
 	}
 	return out
@@ -84,22 +84,22 @@ func panicIn(t *turn) string {
 }
 
 // unrecorded says why the verdict does not count as recorded, or "".
-func unrecorded(r *result) string {
-	ref := r.verdict.Event
+func unrecorded(result *result) string {
+	ref := result.verdict.Event
 	if ref == nil {
 		return "the verdict names no event"
 	}
-	for i := range r.events {
-		e := &r.events[i]
+	for i := range result.events {
+		e := &result.events[i]
 		if int64(i+1) != ref.Seq {
 			continue
 		}
 		switch {
 		case e.ID != ref.ID:
 			return "the event at the verdict's number is another one"
-		case e.Decision != string(r.verdict.Decision):
-			return "the event says " + e.Decision + " and the verdict " + string(r.verdict.Decision)
-		case e.Invocation != r.verdict.ID:
+		case e.Decision != string(result.verdict.Decision):
+			return "the event says " + e.Decision + " and the verdict " + string(result.verdict.Decision)
+		case e.Invocation != result.verdict.ID:
 			return "the event is about another invocation"
 		}
 		return ""
@@ -108,21 +108,21 @@ func unrecorded(r *result) string {
 }
 
 // failure names the failure of a turn on valid input.
-func failure(t *turn) (class, key, text string) {
-	detail := t.detail
-	if detail == "" && t.fault.Cause != nil {
-		detail = t.fault.Cause.Error()
+func failure(turn *turn) (class, key, text string) {
+	detail := turn.detail
+	if detail == "" && turn.fault.Cause != nil {
+		detail = turn.fault.Cause.Error()
 	}
 	reason := detail
 	if i := strings.Index(reason, `; the hook says "`); i >= 0 {
 		reason = reason[:i]
 	}
-	text = string(t.fault.Kind) + ": " + t.fault.Text
+	text = string(turn.fault.Kind) + ": " + turn.fault.Text
 	if detail != "" {
 		text += " (" + phases.SafeLine(detail, 200) + ")"
 	}
 	key = reason
-	switch t.fault.Kind {
+	switch turn.fault.Kind {
 	case phases.KindFuel:
 		return ClassFuel, "", text
 	case phases.KindMemory:
@@ -133,11 +133,11 @@ func failure(t *turn) (class, key, text string) {
 		return ClassHostcall, callOf(reason), text
 	case phases.KindOutput:
 		if strings.Contains(reason, "returned") {
-			return ClassGivesUp, phases.SafeLine(t.fail, 80), text
+			return ClassGivesUp, phases.SafeLine(turn.fail, 80), text
 		}
 		return ClassOutput, callOf(reason), text
 	}
-	return ClassProtocol, string(t.fault.Kind) + " " + t.fault.Text, text
+	return ClassProtocol, string(turn.fault.Kind) + " " + turn.fault.Text, text
 }
 
 // callOf cuts a cause down to the call that it begins with: the rest has numbers in it.

@@ -147,11 +147,11 @@ func (m *mutator) long(unit string) string {
 }
 
 // text changes a text.
-func (m *mutator) text(s string) string {
+func (m *mutator) text(text string) string {
 	at := 0
-	if len(s) > 0 {
-		at = m.rng.IntN(len(s) + 1)
-		for at < len(s) && !utf8.RuneStart(s[at]) {
+	if len(text) > 0 {
+		at = m.rng.IntN(len(text) + 1)
+		for at < len(text) && !utf8.RuneStart(text[at]) {
 			at++
 		}
 	}
@@ -159,78 +159,78 @@ func (m *mutator) text(s string) string {
 	case 0:
 		return ""
 	case 1:
-		return s[:at]
+		return text[:at]
 	case 2:
-		return s[at:]
+		return text[at:]
 	case 3:
-		return s[:at] + pick(m.rng, m.odd) + s[at:]
+		return text[:at] + pick(m.rng, m.odd) + text[at:]
 	case 4:
-		return s[:at] + m.long("a") + s[at:]
+		return text[:at] + m.long("a") + text[at:]
 	case 5:
-		return strings.ToUpper(s)
+		return strings.ToUpper(text)
 	case 6:
 		if len(m.words) > 0 {
-			return s[:at] + pick(m.rng, m.words) + s[at:]
+			return text[:at] + pick(m.rng, m.words) + text[at:]
 		}
 	case 7:
-		return strings.Repeat(s, min(1+m.rng.IntN(8), 1+phases.MaxInputBytes/(len(s)+1)))
+		return strings.Repeat(text, min(1+m.rng.IntN(8), 1+phases.MaxInputBytes/(len(text)+1)))
 	}
-	return s[:at] + pick(m.rng, m.hostile) + s[at:]
+	return text[:at] + pick(m.rng, m.hostile) + text[at:]
 }
 
 // change changes one value.
-func (m *mutator) change(n *node) {
+func (m *mutator) change(node *node) {
 	if m.rng.IntN(8) == 0 {
-		*n = *m.value()
+		*node = *m.value()
 		return
 	}
-	switch n.kind {
+	switch node.kind {
 	case '"':
 		if m.rng.IntN(3) == 0 {
-			*n = *m.value()
+			*node = *m.value()
 		} else {
-			n.text = m.text(n.text)
+			node.text = m.text(node.text)
 		}
 	case '0':
-		n.text = pick(m.rng, m.limits)
+		node.text = pick(m.rng, m.limits)
 	case 't', 'f', 'n':
-		n.kind = pick(m.rng, []byte("tfn"))
+		node.kind = pick(m.rng, []byte("tfn"))
 	case '[':
-		m.array(n)
+		m.array(node)
 	case '{':
-		switch i := m.rng.IntN(max(len(n.kids), 1)); m.rng.IntN(4) {
+		switch i := m.rng.IntN(max(len(node.kids), 1)); m.rng.IntN(4) {
 		case 0:
-			if len(n.kids) > 0 {
-				n.remove(i)
+			if len(node.kids) > 0 {
+				node.remove(i)
 			}
 		case 1:
-			if len(n.kids) > 0 {
-				n.set(pick(m.rng, m.names), n.kids[i].clone())
+			if len(node.kids) > 0 {
+				node.set(pick(m.rng, m.names), node.kids[i].clone())
 			}
 		default:
-			n.set(pick(m.rng, m.names), m.value())
+			node.set(pick(m.rng, m.names), m.value())
 		}
 	}
 }
 
-func (m *mutator) array(n *node) {
-	if len(n.kids) == 0 {
-		n.kids = append(n.kids, m.value())
+func (m *mutator) array(node *node) {
+	if len(node.kids) == 0 {
+		node.kids = append(node.kids, m.value())
 		return
 	}
-	i := m.rng.IntN(len(n.kids))
+	i := m.rng.IntN(len(node.kids))
 	switch m.rng.IntN(4) {
 	case 0:
-		n.remove(i)
+		node.remove(i)
 	case 1:
-		n.kids = slices.Insert(n.kids, i, n.kids[i].clone())
+		node.kids = slices.Insert(node.kids, i, node.kids[i].clone())
 	case 2:
 		// Beyond the limit of an input nothing is to be learned, and growth upon growth ends nowhere.
-		for range min(pick(m.rng, []int{4, 16, 64, 1000}), phases.MaxInputBytes/n.kids[i].size()) {
-			n.kids = append(n.kids, n.kids[i].clone())
+		for range min(pick(m.rng, []int{4, 16, 64, 1000}), phases.MaxInputBytes/node.kids[i].size()) {
+			node.kids = append(node.kids, node.kids[i].clone())
 		}
 	default:
-		n.kids = append(n.kids, m.value())
+		node.kids = append(node.kids, m.value())
 	}
 }
 
@@ -265,28 +265,28 @@ func (m *mutator) envelope(doc *node) {
 
 // damage makes bytes that ought not to decode.
 func (m *mutator) damage(src []byte) []byte {
-	b := slices.Clone(src)
-	at := m.rng.IntN(len(b))
+	data := slices.Clone(src)
+	at := m.rng.IntN(len(data))
 	switch m.rng.IntN(9) {
 	case 0:
-		return b[:at]
+		return data[:at]
 	case 1:
-		b[at] ^= 1 << m.rng.IntN(8)
-		return b
+		data[at] ^= 1 << m.rng.IntN(8)
+		return data
 	case 2:
-		return append(b, pick(m.rng, []string{"{}", "x", "\x00", ",", "\ufeff"})...)
+		return append(data, pick(m.rng, []string{"{}", "x", "\x00", ",", "\ufeff"})...)
 	case 3: // the same member twice
-		return append([]byte(`{"phase":"pre_tool",`), b[1:]...)
+		return append([]byte(`{"phase":"pre_tool",`), data[1:]...)
 	case 4:
-		return append([]byte(`{"sneaky":1,`), b[1:]...)
+		return append([]byte(`{"sneaky":1,`), data[1:]...)
 	case 5:
-		return slices.Insert(b, at, []byte{0xff, 0xc0, 0x80}...)
+		return slices.Insert(data, at, []byte{0xff, 0xc0, 0x80}...)
 	case 6:
-		return append([]byte(strings.Repeat("[", pick(m.rng, []int{100, 200, 100_000}))), b...)
+		return append([]byte(strings.Repeat("[", pick(m.rng, []int{100, 200, 100_000}))), data...)
 	case 7:
-		return []byte(strings.Replace(string(b), `"`, pick(m.rng, []string{`"\ud800`, `"\u0000`, `'`, `null`, `1e999,"`}),
+		return []byte(strings.Replace(string(data), `"`, pick(m.rng, []string{`"\ud800`, `"\u0000`, `'`, `null`, `1e999,"`}),
 			1+m.rng.IntN(6)))
 	}
-	n := m.rng.IntN(len(b)-at) + at
-	return slices.Delete(b, at, n)
+	n := m.rng.IntN(len(data)-at) + at
+	return slices.Delete(data, at, n)
 }

@@ -50,7 +50,7 @@ func (r *Result) HTML() ([]byte, error) {
 // JUnit returns the result as JUnit XML: a case for each class that is looked for,
 // and one for each finding.
 func (r *Result) JUnit() ([]byte, error) {
-	s := junit.Suite{Name: fmt.Sprintf("belay fuzz %s seed %d", r.Hook, r.Seed)}
+	suite := junit.Suite{Name: fmt.Sprintf("belay fuzz %s seed %d", r.Hook, r.Seed)}
 	found := map[string]bool{}
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -58,7 +58,7 @@ func (r *Result) JUnit() ([]byte, error) {
 			continue
 		}
 		found[f.Class] = true
-		s.Cases = append(s.Cases, junit.Case{
+		suite.Cases = append(suite.Cases, junit.Case{
 			Class: "belay.fuzz." + f.Class, Name: phases.SafeLine(string(f.Phase)+": "+f.Text, 200),
 			Failure: &junit.Text{
 				Message: phases.SafeLine(f.Text, 300), Type: string(f.Severity),
@@ -69,10 +69,10 @@ func (r *Result) JUnit() ([]byte, error) {
 	}
 	for _, class := range Classes() {
 		if !found[class] {
-			s.Cases = append(s.Cases, junit.Case{Class: "belay.fuzz." + class, Name: "none"})
+			suite.Cases = append(suite.Cases, junit.Case{Class: "belay.fuzz." + class, Name: "none"})
 		}
 	}
-	return s.XML()
+	return suite.XML()
 }
 
 // Classes returns every class that counts, the worst first. The slice is the caller's.

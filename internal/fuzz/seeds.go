@@ -65,7 +65,7 @@ func argsOf(tool string) []string {
 }
 
 // seeds are the first inputs of a phase, in wire form.
-func seeds(p phases.Phase, match tiers.Match) []string {
+func seeds(phase phases.Phase, match tiers.Match) []string {
 	agent := "main"
 	runtime := "custom"
 	if len(match.Runtimes) > 0 {
@@ -75,11 +75,11 @@ func seeds(p phases.Phase, match tiers.Match) []string {
 		return fmt.Sprintf(
 			`{"phase":%q,"runtime":%q,"session":"s-1","agent":%q,"run":"r-1","user":"dev","cwd":"/home/dev/project","time":%q,"id":%q,"action":%s,`+
 				`"scopes":{"fs_read":["/home/dev/project/**"],"fs_write":["/home/dev/project/**"],"net":["proxy.example:443"],"tools":["*"]},"metadata":{"note":"n"}}`,
-			p, runtime, agent, seedTime, seedID, action)
+			phase, runtime, agent, seedTime, seedID, action)
 	}
 	var out []string
-	if p != phases.PreTool && p != phases.PostTool {
-		for _, a := range actionsOf(p) {
+	if phase != phases.PreTool && phase != phases.PostTool {
+		for _, a := range actionsOf(phase) {
 			out = append(out, wrap(a))
 		}
 		return out
@@ -87,7 +87,7 @@ func seeds(p phases.Phase, match tiers.Match) []string {
 	for _, tool := range toolsFor(match) {
 		for _, args := range argsOf(tool) {
 			a := fmt.Sprintf(`{"tool":%q,"call_id":"c-1","args":%s}`, tool, args)
-			if p == phases.PostTool {
+			if phase == phases.PostTool {
 				a = strings.TrimSuffix(a, "}") +
 					`,"result":{"stdout":"\u001b[31mred\u001b[0m password=hunter2","code":0},"duration_ms":12}`
 			}

@@ -157,20 +157,20 @@ func (k *shrinker) members(ctx context.Context, doc, n *node) {
 }
 
 // text leaves out runs of characters, each half as long as the one before.
-func (k *shrinker) text(ctx context.Context, doc, n *node) {
-	if !utf8.ValidString(n.text) {
+func (k *shrinker) text(ctx context.Context, doc, node *node) {
+	if !utf8.ValidString(node.text) {
 		return
 	}
-	runes := []rune(n.text)
+	runes := []rune(node.text)
 	for size := len(runes); size > 0; size /= 2 {
 		for at := 0; at+size <= len(runes) && k.left > 0; {
 			shorter := slices.Delete(slices.Clone(runes), at, at+size)
-			old := n.text
-			if n.text = string(shorter); k.fits(ctx, doc) {
+			old := node.text
+			if node.text = string(shorter); k.fits(ctx, doc) {
 				runes = shorter
 				continue
 			}
-			n.text = old
+			node.text = old
 			at += size
 		}
 	}

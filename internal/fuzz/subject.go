@@ -64,21 +64,21 @@ func (s *subject) close() {
 // rig returns the kernel for a plan. The error is the one with which the hook could
 // not be loaded. A kernel remembers that its store has failed: such a plan has one of
 // its own, which done closes.
-func (s *subject) rig(ctx context.Context, p *plan) (r *planRig, done func(), err error) {
+func (s *subject) rig(ctx context.Context, p *plan) (planRig *planRig, done func(), err error) {
 	if p.store != storeWorks {
-		if r, err = s.open(ctx, p); err != nil {
+		if planRig, err = s.open(ctx, p); err != nil {
 			return nil, nil, err
 		}
-		return r, func() { _ = r.Close() }, nil // nothing is kept in it
+		return planRig, func() { _ = planRig.Close() }, nil // nothing is kept in it
 	}
 	key := rigKey{p.config, p.memory}
-	if r = s.rigs[key]; r == nil {
-		if r, err = s.open(ctx, p); err != nil {
+	if planRig = s.rigs[key]; planRig == nil {
+		if planRig, err = s.open(ctx, p); err != nil {
 			return nil, nil, err
 		}
-		s.rigs[key] = r
+		s.rigs[key] = planRig
 	}
-	return r, func() {}, nil
+	return planRig, func() {}, nil
 }
 
 func (s *subject) open(ctx context.Context, p *plan) (*planRig, error) {
@@ -124,29 +124,29 @@ func (s *subject) exec(ctx context.Context, p *plan) (*result, error) {
 // record runs a plan and records it.
 func (s *subject) record(ctx context.Context, p *plan) (*result, error) { return s.run(ctx, p, true) }
 
-func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, err error) {
-	r, done, err := s.rig(ctx, p)
+func (s *subject) run(ctx context.Context, plan *plan, record bool) (res *result, err error) {
+	planRig, done, err := s.rig(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	res = &result{}
-	r.plan, r.res = p, res
-	r.ledger.begin()
+	planRig.plan, planRig.res = plan, res
+	planRig.ledger.begin()
 	func() {
 		defer func() {
 			if v := recover(); v != nil {
 				res.panicked = fmt.Sprint(v)
 			}
 		}()
-		res.verdict, res.err = r.Decide(ctx,
-			rig.Case{Invocation: p.inv, Options: kernel.InvokeOptions{HoldsScopes: true}, Record: record})
+		res.verdict, res.err = planRig.Decide(ctx,
+			rig.Case{Invocation: plan.inv, Options: kernel.InvokeOptions{HoldsScopes: true}, Record: record})
 	}()
-	if err := r.Overran(); err != nil {
+	if err := planRig.Overran(); err != nil {
 		return nil, err
 	}
-	res.events = r.ledger.last
-	if taken := r.Recorded(); taken != nil {
+	res.events = planRig.ledger.last
+	if taken := planRig.Recorded(); taken != nil {
 		chain := recording.ChainOf(taken.Chain)
 		digest, err := chain.Digest()
 		if err != nil {
@@ -157,10 +157,10 @@ func (s *subject) run(ctx context.Context, p *plan, record bool) (res *result, e
 			return nil, err
 		}
 		for i := range run.Turns {
-			if p.fuel > 0 {
-				run.Turns[i].Budget = p.fuel
+			if plan.fuel > 0 {
+				run.Turns[i].Budget = plan.fuel
 			}
-			for _, j := range p.inject {
+			for _, j := range plan.inject {
 				run.Turns[i].Injected = append(run.Turns[i].Injected,
 					recording.Injected{Call: j.Call, Errno: int32(j.Errno), Long: j.Long})
 			}
@@ -248,7 +248,7 @@ func (r *planRig) carried() kernel.RunState {
 func noLatch(wire.Session) *kernel.Latch { return nil }
 
 // commit fails when the plan says so.
-func (r *planRig) commit(b kernel.Batch) error {
+func (r *planRig) commit(batch kernel.Batch) error {
 	fault := storeWorks
 	if r.plan != nil {
 		fault = r.plan.store
@@ -261,6 +261,6 @@ func (r *planRig) commit(b kernel.Batch) error {
 		fault == storeConflictsOnce && r.ledger.tries == 1:
 		return kernel.ErrConflict
 	}
-	r.ledger.last = b.Events
+	r.ledger.last = batch.Events
 	return nil
 }

@@ -23,34 +23,34 @@ const (
 )
 
 // plan puts everything on the list that is to be tried on an input.
-func (f *fuzzer) plan(e *entry) {
+func (f *fuzzer) plan(entry *entry) {
 	n := len(f.corpus)
-	f.add(f.repeat(e))
+	f.add(f.repeat(entry))
 	if f.o.Interpreter != nil && n <= compared {
-		f.add(f.engines(e))
+		f.add(f.engines(entry))
 	}
-	if e.res.blockedByFailure() || len(e.res.turns) == 0 {
+	if entry.res.blockedByFailure() || len(entry.res.turns) == 0 {
 		return // a failure says nothing about other forms of the input
 	}
 	for i, form := range equivalents() {
-		f.add(f.equivalent(e, form.name, form.style, n*8+i))
+		f.add(f.equivalent(entry, form.name, form.style, n*8+i))
 	}
-	if len(e.plan.wire) > bigInput { // every run of it costs as much as many others
-		for _, at := range spread(e.res.turns[0].fuel-1, 3) {
-			f.add(f.fuelEnds(e, at))
+	if len(entry.plan.wire) > bigInput { // every run of it costs as much as many others
+		for _, at := range spread(entry.res.turns[0].fuel-1, 3) {
+			f.add(f.fuelEnds(entry, at))
 		}
 		return
 	}
-	if e.res.strength() > 0 {
-		f.padded[e.plan.inv.Phase]++
-		for _, size := range sizes(f.padded[e.plan.inv.Phase] <= largePaddings) {
+	if entry.res.strength() > 0 {
+		f.padded[entry.plan.inv.Phase]++
+		for _, size := range sizes(f.padded[entry.plan.inv.Phase] <= largePaddings) {
 			for _, v := range paddings() {
-				f.add(f.padding(e, v, size))
+				f.add(f.padding(entry, v, size))
 			}
 		}
 	}
-	f.planFailures(e)
-	f.planBudgets(e)
+	f.planFailures(entry)
+	f.planBudgets(entry)
 }
 
 func (f *fuzzer) add(j *job) { f.tasks = append(f.tasks, j) }

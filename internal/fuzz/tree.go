@@ -142,62 +142,62 @@ type style struct {
 
 func (n *node) bytes() []byte { return n.write(nil, style{}) }
 
-func (n *node) write(b []byte, s style) []byte {
+func (n *node) write(data []byte, style style) []byte {
 	blank := func() {
-		if s.space {
-			b = append(b, []string{"", " ", "\n", "\t ", "  "}[s.rng.IntN(5)]...)
+		if style.space {
+			data = append(data, []string{"", " ", "\n", "\t ", "  "}[style.rng.IntN(5)]...)
 		}
 	}
 	switch n.kind {
 	case '"':
-		return writeString(b, n.text, s)
+		return writeString(data, n.text, style)
 	case '0':
-		return append(b, n.text...)
+		return append(data, n.text...)
 	case 't':
-		return append(b, "true"...)
+		return append(data, "true"...)
 	case 'f':
-		return append(b, "false"...)
+		return append(data, "false"...)
 	case 'n':
-		return append(b, "null"...)
+		return append(data, "null"...)
 	}
-	b = append(b, n.kind)
+	data = append(data, n.kind)
 	for i := range n.kids {
 		at := i
-		if s.reorder && n.kind == '{' {
+		if style.reorder && n.kind == '{' {
 			at = len(n.kids) - 1 - i
 		}
 		if i > 0 {
-			b = append(b, ',')
+			data = append(data, ',')
 		}
 		blank()
 		if n.kind == '{' {
-			b = writeString(b, n.names[at], s)
+			data = writeString(data, n.names[at], style)
 			blank()
-			b = append(b, ':')
+			data = append(data, ':')
 			blank()
 		}
-		b = n.kids[at].write(b, s)
+		data = n.kids[at].write(data, style)
 		blank()
 	}
-	return append(b, n.kind+2)
+	return append(data, n.kind+2)
 }
 
-func writeString(b []byte, text string, s style) []byte {
+func writeString(data []byte, text string, s style) []byte {
 	if s.escape {
 		const hex = "0123456789abcdef"
-		b = append(b, '"')
+		data = append(data, '"')
 		for _, r := range text {
 			if r < 0x80 && (r < 0x20 || r == '"' || r == '\\' || s.rng.IntN(3) == 0) {
-				b = append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+				data = append(data, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
 				continue
 			}
-			b = append(b, string(r)...)
+			data = append(data, string(r)...)
 		}
-		return append(b, '"')
+		return append(data, '"')
 	}
-	out, err := jsontext.AppendQuote(b, text)
+	out, err := jsontext.AppendQuote(data, text)
 	if err != nil { // not UTF-8: a mutation has cut a character in two
-		return append(b, `""`...)
+		return append(data, `""`...)
 	}
 	return out
 }

@@ -83,41 +83,42 @@ func (f *fuzzer) finishAll(ctx context.Context) error {
 }
 
 // finish makes one finding small, until it need not be smaller, and its recording.
-func (f *fuzzer) finish(ctx context.Context, s *subject, n *Finding, small func() bool) error {
-	r := n.repro
-	if r.holds != nil {
-		if ok, err := s.reproduces(ctx, r); err == nil && ok {
-			r = s.shrink(ctx, r, small)
+func (f *fuzzer) finish(ctx context.Context, subject *subject, finding *Finding, small func() bool) error {
+	repro := finding.repro
+	if repro.holds != nil {
+		if ok, err := subject.reproduces(ctx, repro); err == nil && ok {
+			repro = subject.shrink(ctx, repro, small)
 		}
 	}
-	last := r.base
-	if r.vary != nil {
-		if p := r.vary(r.base, r.param); p != nil {
+	last := repro.base
+	if repro.vary != nil {
+		if p := repro.vary(repro.base, repro.param); p != nil {
 			last = p
 		}
 	}
 	var err error
-	n.Bytes = len(last.wire)
-	n.Input = string(r.base.inv.Action)
-	if len(n.Input) > maxShown {
-		n.Input = strings.ToValidUTF8(n.Input[:maxShown], "") + "…"
+	finding.Bytes = len(last.wire)
+	finding.Input = string(repro.base.inv.Action)
+	if len(finding.Input) > maxShown {
+		finding.Input = strings.ToValidUTF8(finding.Input[:maxShown], "") + "…"
 	}
-	if r.vary != nil && r.param > 0 {
-		n.How += " (" + sizeText(r.param) + ")"
+	if repro.vary != nil && repro.param > 0 {
+		finding.How += " (" + sizeText(repro.param) + ")"
 	}
-	if last.store != storeWorks || n.Class == ClassFrontDoor || n.Class == ClassUnrecorded && r.holds == nil {
+	if last.store != storeWorks || finding.Class == ClassFrontDoor || finding.Class == ClassUnrecorded &&
+		repro.holds == nil {
 		return nil
 	}
-	plans := []*plan{r.base}
-	if last != r.base {
+	plans := []*plan{repro.base}
+	if last != repro.base {
 		plans = append(plans, last)
 	}
-	if n.Recording, err = s.recordingOf(ctx, plans); err != nil || n.Recording == nil {
+	if finding.Recording, err = subject.recordingOf(ctx, plans); err != nil || finding.Recording == nil {
 		return err
 	}
-	sum := sha256.Sum256(n.Recording)
-	n.File = n.Class + "-" + hex.EncodeToString(sum[:6]) + ".rec"
-	n.Replays, err = replays(ctx, f.o.Bench, f.o.Module, n.Recording)
+	sum := sha256.Sum256(finding.Recording)
+	finding.File = finding.Class + "-" + hex.EncodeToString(sum[:6]) + ".rec"
+	finding.Replays, err = replays(ctx, f.o.Bench, f.o.Module, finding.Recording)
 	return err
 }
 
@@ -133,8 +134,8 @@ func sizeText(n int) string {
 
 // recordingOf records the runs of plans; nil when there is nothing to record.
 func (s *subject) recordingOf(ctx context.Context, plans []*plan) ([]byte, error) {
-	var b bytes.Buffer
-	w, err := recording.NewWriter(&b, recording.Header{Source: recording.SourceTest, CostTable: loader.CostTable})
+	var buffer bytes.Buffer
+	out, err := recording.NewWriter(&buffer, recording.Header{Source: recording.SourceTest, CostTable: loader.CostTable})
 	if err != nil {
 		return nil, err
 	}
@@ -146,17 +147,17 @@ func (s *subject) recordingOf(ctx context.Context, plans []*plan) ([]byte, error
 		if res.rec == nil {
 			return nil, nil
 		}
-		if _, err := w.AddChain(res.chain); err != nil {
+		if _, err := out.AddChain(res.chain); err != nil {
 			return nil, err
 		}
-		if err := w.AddRun(res.rec); err != nil {
+		if err := out.AddRun(res.rec); err != nil {
 			return nil, err
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := out.Close(); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return buffer.Bytes(), nil
 }
 
 // replays reports whether a recording has no difference when it is replayed exactly.

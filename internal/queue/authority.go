@@ -50,16 +50,16 @@ func (a *Authority) Changed(now *Authority) string {
 // Verify reports whether the decision about the item counts: it is about exactly
 // this content, signed by a reviewer, and approves nothing that could not be read.
 // Errors are ErrContent, ErrHidden and ErrSignature.
-func (a *Authority) Verify(it *approvals.Item, d *approvals.Decision) error {
-	content, err := it.Content()
+func (a *Authority) Verify(item *approvals.Item, decision *approvals.Decision) error {
+	content, err := item.Content()
 	if err != nil {
 		return err
 	}
-	if d.Content != content {
+	if decision.Content != content {
 		return approvals.ErrContent
 	}
-	if d.Verdict == approvals.Approve && len(it.Hidden) > 0 {
-		return fmt.Errorf("%w (%s)", approvals.ErrHidden, strings.Join(it.Hidden, ", "))
+	if decision.Verdict == approvals.Approve && len(item.Hidden) > 0 {
+		return fmt.Errorf("%w (%s)", approvals.ErrHidden, strings.Join(item.Hidden, ", "))
 	}
 	if !a.Protected() {
 		if a.Unsigned {
@@ -68,14 +68,14 @@ func (a *Authority) Verify(it *approvals.Item, d *approvals.Decision) error {
 		return fmt.Errorf("%w: no reviewer has a key yet", approvals.ErrSignature)
 	}
 	for _, r := range a.Reviewers {
-		if r.Name != d.By || approvals.KeyID(r.Key) != d.Key {
+		if r.Name != decision.By || approvals.KeyID(r.Key) != decision.Key {
 			continue
 		}
-		b, err := approvals.Statement(it, d)
+		b, err := approvals.Statement(item, decision)
 		if err != nil {
 			return err
 		}
-		if ed25519.Verify(r.Key, b, d.Signature) {
+		if ed25519.Verify(r.Key, b, decision.Signature) {
 			return nil
 		}
 	}
@@ -87,23 +87,26 @@ const skew = 2 * time.Minute
 
 // Check reports whether a decision that comes in at a time can be taken: the
 // item waits for one, the times are plausible, and it counts by Verify. Errors are those of this package.
-func (a *Authority) Check(it *approvals.Item, d *approvals.Decision, at leases.Instant, most time.Duration) error {
+func (a *Authority) Check(item *approvals.Item, decision *approvals.Decision, at leases.Instant,
+	most time.Duration) error {
 	now := at.Wall
-	switch st := it.At(at).State; {
+	switch st := item.At(at).State; {
 	case st == approvals.Expired:
 		return approvals.ErrExpired
 	case st != approvals.Pending:
 		return fmt.Errorf("%w: %s", approvals.ErrDecided, st)
-	case d.Verdict != approvals.Approve && d.Verdict != approvals.Deny:
+	case decision.Verdict != approvals.Approve && decision.Verdict != approvals.Deny:
 		return fmt.Errorf("%w: it is neither approved nor denied", approvals.ErrInvalid)
-	case len(d.Reason) > phases.MaxReasonBytes:
+	case len(decision.Reason) > phases.MaxReasonBytes:
 		return fmt.Errorf("%w: a reason of more than %d bytes", approvals.ErrInvalid, phases.MaxReasonBytes)
-	case d.At.Before(now.Add(-skew)) || d.At.After(now.Add(skew)):
-		return fmt.Errorf("%w: it was made at %s, and now it is %s", approvals.ErrInvalid, d.At.UTC().Format(time.RFC3339),
+	case decision.At.Before(now.Add(-skew)) || decision.At.After(now.Add(skew)):
+		return fmt.Errorf("%w: it was made at %s, and now it is %s", approvals.ErrInvalid,
+			decision.At.UTC().Format(time.RFC3339),
 			now.UTC().Format(time.RFC3339))
-	case !d.Until.After(d.At) || d.Until.Sub(d.At) > most:
-		return fmt.Errorf("%w: it would hold for %v, and at most %v is allowed", approvals.ErrInvalid, d.Until.Sub(d.At),
+	case !decision.Until.After(decision.At) || decision.Until.Sub(decision.At) > most:
+		return fmt.Errorf("%w: it would hold for %v, and at most %v is allowed", approvals.ErrInvalid,
+			decision.Until.Sub(decision.At),
 			most)
 	}
-	return a.Verify(it, d)
+	return a.Verify(item, decision)
 }

@@ -126,32 +126,33 @@ func EncodeOrder(o *approvals.Order) ([]byte, error) {
 }
 
 // validate checks everything that does not depend on the reviewers and the time.
-func validate(o *approvals.Order) error {
+func validate(order *approvals.Order) error {
 	bad := func(what string) error { return orderError(approvals.ErrInvalid, "%s", what) }
 	known := false
 	for _, v := range Verbs() {
-		known = known || v == o.Verb
+		known = known || v == order.Verb
 	}
-	switch id, err := uuid.FromString(o.ID); {
-	case err != nil || id.Version() != uuid.V7 || id.String() != o.ID:
+	switch id, err := uuid.FromString(order.ID); {
+	case err != nil || id.Version() != uuid.V7 || id.String() != order.ID:
 		return bad("/id is no UUIDv7")
 	case !known:
 		return bad("/verb is not known")
-	case o.Store == "" || len(o.Store) > phases.MaxIDBytes || phases.SafeLine(o.Store, phases.MaxIDBytes) != o.Store:
+	case order.Store == "" || len(order.Store) > phases.MaxIDBytes ||
+		phases.SafeLine(order.Store, phases.MaxIDBytes) != order.Store:
 		return bad("/store names no state directory")
-	case !utf8.ValidString(o.By) || len(o.By) > phases.MaxIDBytes || len(o.Key) > phases.MaxIDBytes:
+	case !utf8.ValidString(order.By) || len(order.By) > phases.MaxIDBytes || len(order.Key) > phases.MaxIDBytes:
 		return bad("/by or /key_id is too long")
-	case o.At.IsZero() || !o.Expires.After(o.At) || o.Expires.Sub(o.At) > MaxOrderLife:
+	case order.At.IsZero() || !order.Expires.After(order.At) || order.Expires.Sub(order.At) > MaxOrderLife:
 		return bad(fmt.Sprintf("/expires is not within %v after /at", MaxOrderLife))
-	case o.Clock.Boot == "" && o.Clock.Since != 0 || len(o.Clock.Boot) > phases.MaxIDBytes ||
-		!utf8.ValidString(o.Clock.Boot):
+	case order.Clock.Boot == "" && order.Clock.Since != 0 || len(order.Clock.Boot) > phases.MaxIDBytes ||
+		!utf8.ValidString(order.Clock.Boot):
 		return bad("/clock is no time since a boot")
-	case len(o.Signature) != 0 && len(o.Signature) != ed25519.SignatureSize:
+	case len(order.Signature) != 0 && len(order.Signature) != ed25519.SignatureSize:
 		return bad("/signature is no Ed25519 signature")
-	case o.Args.Kind() != '{':
+	case order.Args.Kind() != '{':
 		return bad("/args is no object")
 	}
-	if c, err := phases.Canonical(o.Args); err != nil {
+	if c, err := phases.Canonical(order.Args); err != nil {
 		return bad("/args is not strict JSON")
 	} else if len(c) > MaxOrder {
 		return bad("/args is too long")
@@ -214,38 +215,39 @@ func SignOrder(o *approvals.Order, by string, key ed25519.PrivateKey) error {
 // these arguments on a store: a reviewer signed exactly that, and it has not run out.
 // It does not know whether the order was used: that is for the log to say. Errors are
 // *OrderError.
-func (a *Authority) CheckOrder(o *approvals.Order, v approvals.Verb, store string, args any, at leases.Instant) error {
-	if err := validate(o); err != nil {
+func (a *Authority) CheckOrder(order *approvals.Order, verb approvals.Verb, store string, args any,
+	at leases.Instant) error {
+	if err := validate(order); err != nil {
 		return err
 	}
 	want, err := orderArgs(args)
 	if err != nil {
 		return err
 	}
-	have, err := phases.Canonical(o.Args)
+	have, err := phases.Canonical(order.Args)
 	if err != nil {
 		return orderError(approvals.ErrInvalid, "/args: %v", err)
 	}
 	switch {
-	case o.Verb != v:
-		return orderError(approvals.ErrContent, "it is for %q, and this is %q", o.Verb, v)
-	case store == "" || o.Store != store:
-		return orderError(approvals.ErrContent, "it is for the state directory %s, and this is %s", o.Store, store)
+	case order.Verb != verb:
+		return orderError(approvals.ErrContent, "it is for %q, and this is %q", order.Verb, verb)
+	case store == "" || order.Store != store:
+		return orderError(approvals.ErrContent, "it is for the state directory %s, and this is %s", order.Store, store)
 	case string(have) != string(want):
 		return orderError(approvals.ErrContent, "it says %s, and this is %s", phases.SafeLine(string(have), 512),
 			phases.SafeLine(string(want), 512))
-	case ahead(o, at):
-		return orderError(approvals.ErrInvalid, "it was signed at %s, and now it is %s", o.At.UTC().Format(time.RFC3339),
+	case ahead(order, at):
+		return orderError(approvals.ErrInvalid, "it was signed at %s, and now it is %s", order.At.UTC().Format(time.RFC3339),
 			at.Wall.UTC().Format(time.RFC3339))
-	case OrderOver(o, at):
-		return orderError(approvals.ErrExpired, "it could be used until %s", o.Expires.UTC().Format(time.RFC3339))
+	case OrderOver(order, at):
+		return orderError(approvals.ErrExpired, "it could be used until %s", order.Expires.UTC().Format(time.RFC3339))
 	}
-	b, err := OrderStatement(o)
+	b, err := OrderStatement(order)
 	if err != nil {
 		return err
 	}
 	for _, r := range a.Reviewers {
-		if r.Name == o.By && approvals.KeyID(r.Key) == o.Key && ed25519.Verify(r.Key, b, o.Signature) {
+		if r.Name == order.By && approvals.KeyID(r.Key) == order.Key && ed25519.Verify(r.Key, b, order.Signature) {
 			return nil
 		}
 	}

@@ -44,23 +44,24 @@ func DecodeProposal(src []byte) (approvals.Proposal, error) {
 }
 
 // ValidateProposal checks everything but the module and what depends on it.
-func ValidateProposal(p *approvals.Proposal) error {
+func ValidateProposal(proposal *approvals.Proposal) error {
 	size := 0
-	for _, f := range p.Source {
+	for _, f := range proposal.Source {
 		size += len(f.Path) + len(f.Text)
 	}
 	switch {
-	case len(p.Module) == 0:
+	case len(proposal.Module) == 0:
 		return errors.New("there is no module")
-	case len(p.Module) > MaxProposedModule:
+	case len(proposal.Module) > MaxProposedModule:
 		return fmt.Errorf("a proposed module has at most %d bytes", MaxProposedModule)
-	case p.Priority >= 100 || p.Priority < -1000:
+	case proposal.Priority >= 100 || proposal.Priority < -1000:
 		return errors.New("the priority of a proposed hook is from -1000 to 99: 100 and more are for trusted hooks")
-	case len(p.Reason) > phases.MaxReasonBytes:
+	case len(proposal.Reason) > phases.MaxReasonBytes:
 		return fmt.Errorf("a reason has at most %d bytes", phases.MaxReasonBytes)
-	case len(p.Source) > MaxSourceFiles || size > MaxSource:
+	case len(proposal.Source) > MaxSourceFiles || size > MaxSource:
 		return fmt.Errorf("the source has more than %d files or %d bytes", MaxSourceFiles, MaxSource)
-	case len(p.Runtime) > phases.MaxRuntimeBytes || len(p.Session) > phases.MaxIDBytes || len(p.Agent) > phases.MaxIDBytes:
+	case len(proposal.Runtime) > phases.MaxRuntimeBytes || len(proposal.Session) > phases.MaxIDBytes ||
+		len(proposal.Agent) > phases.MaxIDBytes:
 		return errors.New("runtime, session or agent is too long")
 	}
 	return nil
@@ -100,24 +101,24 @@ func (d *ProposalDetails) Key() (string, error) {
 // CheckProposal finds out whether the members of a proposal belong together: the key is
 // that of its details, and the hook that is named beside them is the one that would be
 // bound. The error is of ErrUnsound.
-func CheckProposal(it *approvals.Item) error {
-	d, err := Proposed(it)
+func CheckProposal(item *approvals.Item) error {
+	details, err := Proposed(item)
 	if err != nil {
 		return fmt.Errorf("%w: its details cannot be read", approvals.ErrUnsound)
 	}
-	key, err := d.Key()
-	if err != nil || key != it.Key {
+	key, err := details.Key()
+	if err != nil || key != item.Key {
 		return fmt.Errorf("%w: its key is not that of what it proposes", approvals.ErrUnsound)
 	}
 	var binding struct {
 		Name   string `json:"name"`
 		Module string `json:"module"`
 	}
-	if err := json.Unmarshal(d.Binding, &binding); err != nil {
+	if err := json.Unmarshal(details.Binding, &binding); err != nil {
 		return fmt.Errorf("%w: its binding cannot be read", approvals.ErrUnsound)
 	}
-	if len(it.Hooks) != 1 || it.Hooks[0].Hook != binding.Name ||
-		it.Hooks[0].Digest != d.Digest || binding.Module != d.Digest {
+	if len(item.Hooks) != 1 || item.Hooks[0].Hook != binding.Name ||
+		item.Hooks[0].Digest != details.Digest || binding.Module != details.Digest {
 		return fmt.Errorf("%w: the hook that it names is not the one that it would bind", approvals.ErrUnsound)
 	}
 	return nil

@@ -63,27 +63,27 @@ func questionMembers() []string {
 }
 
 // question returns the canonical form of each member that SameQuestion compares.
-func question(it approvals.Item) (map[string]string, error) {
-	it.ID, it.Invocation, it.State, it.Decision = "", "", "", nil
-	it.Created, it.Expires, it.Clock, it.Closed = time.Time{}, time.Time{}, leases.Stamp{}, time.Time{}
-	if it.Scopes != nil {
-		s := it.Scopes.Normalize()
-		it.Scopes = &s
+func question(item approvals.Item) (map[string]string, error) {
+	item.ID, item.Invocation, item.State, item.Decision = "", "", "", nil
+	item.Created, item.Expires, item.Clock, item.Closed = time.Time{}, time.Time{}, leases.Stamp{}, time.Time{}
+	if item.Scopes != nil {
+		s := item.Scopes.Normalize()
+		item.Scopes = &s
 	}
-	it.Notes = slices.DeleteFunc(slices.Clone(it.Notes), func(n string) bool {
+	item.Notes = slices.DeleteFunc(slices.Clone(item.Notes), func(n string) bool {
 		at, ok := strings.CutPrefix(n, notePrefix+"/")
-		return ok && it.Kind == approvals.KindAsk && !ShownPointer("/"+at)
+		return ok && item.Kind == approvals.KindAsk && !ShownPointer("/"+at)
 	})
 	var err error
-	for _, action := range []*jsontext.Value{&it.Action, &it.Before} {
+	for _, action := range []*jsontext.Value{&item.Action, &item.Before} {
 		if *action == nil {
 			continue
 		}
-		if *action, err = phases.Comparable(it.Phase, *action); err != nil {
+		if *action, err = phases.Comparable(item.Phase, *action); err != nil {
 			return nil, fmt.Errorf("%w: %w", approvals.ErrContent, err)
 		}
 	}
-	b, err := json.Marshal(&it, json.Deterministic(true))
+	b, err := json.Marshal(&item, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", approvals.ErrContent, err)
 	}

@@ -70,54 +70,54 @@ func listed(t *testing.T, s kernel.Store, q approvals.Query) string {
 	return strings.Join(ids, " ")
 }
 
-func approvalsRoundTrip(t *testing.T, s kernel.Store) {
-	it := question("1", 1)
-	it.Phase, it.Tool, it.Invocation, it.Reason = phases.PreTool, "exec", "i", "it pushes"
-	it.Action, it.Before = jsontext.Value(`{"tool":"exec","n":[1,2.50]}`), jsontext.Value(`{}`)
-	it.Hooks = []approvals.Asking{{Hook: "ask-push", Digest: "sha256:1", Reason: "a push"}}
-	it.Scopes, it.Details, it.Notes = &phases.Scopes{}, jsontext.Value(`{"x":null}`), []string{"n"}
-	want := it.Clone()
-	commit(t, s, create(it))
-	it.Action[2], it.Hooks[0].Hook = 'X', "X" // the caller's copies
-	if diff := cmp.Diff(want, stored(t, s, "1")); diff != "" {
+func approvalsRoundTrip(t *testing.T, store kernel.Store) {
+	item := question("1", 1)
+	item.Phase, item.Tool, item.Invocation, item.Reason = phases.PreTool, "exec", "i", "it pushes"
+	item.Action, item.Before = jsontext.Value(`{"tool":"exec","n":[1,2.50]}`), jsontext.Value(`{}`)
+	item.Hooks = []approvals.Asking{{Hook: "ask-push", Digest: "sha256:1", Reason: "a push"}}
+	item.Scopes, item.Details, item.Notes = &phases.Scopes{}, jsontext.Value(`{"x":null}`), []string{"n"}
+	want := item.Clone()
+	commit(t, store, create(item))
+	item.Action[2], item.Hooks[0].Hook = 'X', "X" // the caller's copies
+	if diff := cmp.Diff(want, stored(t, store, "1")); diff != "" {
 		t.Errorf("stored item differs (-want +got):\n%s", diff)
 	}
 	before, err1 := want.Content()
-	after, err2 := stored(t, s, "1").Content()
+	after, err2 := stored(t, store, "1").Content()
 	if err1 != nil || err2 != nil || before != after {
 		t.Errorf("the content has another digest: %s %s, %v %v", before, after, err1, err2)
 	}
-	got := stored(t, s, "1")
+	got := stored(t, store, "1")
 	got.Action[2] = 'Y'
-	if string(stored(t, s, "1").Action) != string(want.Action) {
+	if string(stored(t, store, "1").Action) != string(want.Action) {
 		t.Error("a reader has changed what is stored")
 	}
-	commit(t, s, create(question("2", 2)))
+	commit(t, store, create(question("2", 2)))
 	other := question("3", 3)
 	other.By.Session, other.Kind = "s2", approvals.KindProposal
-	commit(t, s, create(other))
+	commit(t, store, create(other))
 	for want, q := range map[string]approvals.Query{
 		"3 2 1":  {},
 		"3 2":    {Limit: 2},
 		"2 1":    {Before: "3"},
 		"3":      {Kind: approvals.KindProposal},
 		" ":      {State: approvals.Denied},
-		"2 1 ":   {By: &it.By},
+		"2 1 ":   {By: &item.By},
 		"3 2 1 ": {Owner: "uid 1000", NotDueAt: Wall(T0), State: approvals.Pending},
 	} {
-		if got := listed(t, s, q); got != strings.TrimSpace(want) {
+		if got := listed(t, store, q); got != strings.TrimSpace(want) {
 			t.Errorf("%+v lists %q, want %q", q, got, want)
 		}
 	}
-	if it, err := s.ApprovalByKey(t.Context(), approvals.KindAsk, "key-2"); err != nil || it == nil || it.ID != "2" {
+	if it, err := store.ApprovalByKey(t.Context(), approvals.KindAsk, "key-2"); err != nil || it == nil || it.ID != "2" {
 		t.Errorf("by key: %v, %v", it, err)
 	}
 	for _, k := range []approvals.Kind{approvals.KindProposal, "x"} {
-		if it, err := s.ApprovalByKey(t.Context(), k, "key-2"); err != nil || it != nil {
+		if it, err := store.ApprovalByKey(t.Context(), k, "key-2"); err != nil || it != nil {
 			t.Errorf("by another kind's key: %v, %v", it, err)
 		}
 	}
-	if it, err := s.Approval(t.Context(), "missing"); err != nil || it != nil {
+	if it, err := store.Approval(t.Context(), "missing"); err != nil || it != nil {
 		t.Errorf("unknown id: %v, %v", it, err)
 	}
 }
@@ -132,7 +132,7 @@ func legalSteps() map[approvals.State]map[approvals.State]bool {
 }
 
 // Every pair of states is tried: an illegal step leaves no trace.
-func approvalSteps(t *testing.T, s kernel.Store) {
+func approvalSteps(t *testing.T, store kernel.Store) {
 	legal := legalSteps()
 	n := 0
 	late := T0.Add(time.Hour)
@@ -142,55 +142,55 @@ func approvalSteps(t *testing.T, s kernel.Store) {
 			id := fmt.Sprintf("%03d", n)
 			it := question(id, n)
 			it.By.Session = id
-			commit(t, s, create(it))
+			commit(t, store, create(it))
 			at := T0
 			switch from {
 			case approvals.Pending:
 			case approvals.Consumed:
-				commit(t, s, step(id, approvals.Pending, approvals.Approved, T0))
-				commit(t, s, step(id, approvals.Approved, from, T0))
+				commit(t, store, step(id, approvals.Pending, approvals.Approved, T0))
+				commit(t, store, step(id, approvals.Approved, from, T0))
 			case approvals.Expired:
-				commit(t, s, step(id, approvals.Pending, from, late))
+				commit(t, store, step(id, approvals.Pending, from, late))
 			default:
-				commit(t, s, step(id, approvals.Pending, from, T0))
+				commit(t, store, step(id, approvals.Pending, from, T0))
 			}
 			if to == approvals.Expired {
 				at = late
 			}
-			b := step(id, from, to, at)
+			batch := step(id, from, to, at)
 			if !legal[from][to] {
-				wantConflict(t, s, b)
-				if got := stored(t, s, id).State; got != from {
+				wantConflict(t, store, batch)
+				if got := stored(t, store, id).State; got != from {
 					t.Errorf("%s → %s was refused and left %s", from, to, got)
 				}
 				continue
 			}
-			wantConflict(t, s, step("missing", from, to, at))
-			commit(t, s, b)
-			if got := stored(t, s, id).State; got != to {
+			wantConflict(t, store, step("missing", from, to, at))
+			commit(t, store, batch)
+			if got := stored(t, store, id).State; got != to {
 				t.Errorf("%s → %s left %s", from, to, got)
 			}
-			wantConflict(t, s, b) // never twice
+			wantConflict(t, store, batch) // never twice
 		}
 	}
-	d := stored(t, s, "002").Decision
+	d := stored(t, store, "002").Decision
 	if d == nil || d.By != "dev" || len(d.Signature) != 2 {
 		t.Errorf("decision %+v", d)
 	}
 }
 
-func approvalsRunOut(t *testing.T, s kernel.Store) {
+func approvalsRunOut(t *testing.T, store kernel.Store) {
 	end := T0.Add(10 * time.Minute)
-	commit(t, s, create(question("1", 1)))
-	wantConflict(t, s, step("1", approvals.Pending, approvals.Expired, end.Add(-1)))
+	commit(t, store, create(question("1", 1)))
+	wantConflict(t, store, step("1", approvals.Pending, approvals.Expired, end.Add(-1)))
 	for _, to := range []approvals.State{approvals.Approved, approvals.Denied} {
-		wantConflict(t, s, step("1", approvals.Pending, to, end))
+		wantConflict(t, store, step("1", approvals.Pending, to, end))
 	}
-	if got := listed(t, s, approvals.Query{DueAt: Wall(end)}); got != "1" {
+	if got := listed(t, store, approvals.Query{DueAt: Wall(end)}); got != "1" {
 		t.Errorf("due: %q", got)
 	}
-	if got := listed(t, s, approvals.Query{DueAt: Wall(end.Add(-1))}) +
-		listed(t, s, approvals.Query{NotDueAt: Wall(end)}); got != "" {
+	if got := listed(t, store, approvals.Query{DueAt: Wall(end.Add(-1))}) +
+		listed(t, store, approvals.Query{NotDueAt: Wall(end)}); got != "" {
 		t.Errorf("due too early: %q", got)
 	}
 	// The same question can be asked again, in the same transaction that notes the end of the first.
@@ -198,82 +198,82 @@ func approvalsRunOut(t *testing.T, s kernel.Store) {
 	it.Created, it.Expires = end, end.Add(10*time.Minute)
 	b := step("1", approvals.Pending, approvals.Expired, end)
 	b.Approvals = append(b.Approvals, approvals.Op{Create: &it, Quota: quota})
-	commit(t, s, b)
-	if got := stored(t, s, "1"); got.State != approvals.Expired || !got.Closed.Equal(end) {
+	commit(t, store, b)
+	if got := stored(t, store, "1"); got.State != approvals.Expired || !got.Closed.Equal(end) {
 		t.Errorf("%+v", got)
 	}
 	// An unused approval expires as well.
-	commit(t, s, step("2", approvals.Pending, approvals.Approved, end))
+	commit(t, store, step("2", approvals.Pending, approvals.Approved, end))
 	over := end.Add(10 * time.Minute)
-	wantConflict(t, s, step("2", approvals.Approved, approvals.Consumed, over))
-	if got := listed(t, s, approvals.Query{DueAt: Wall(over)}); got != "2" {
+	wantConflict(t, store, step("2", approvals.Approved, approvals.Consumed, over))
+	if got := listed(t, store, approvals.Query{DueAt: Wall(over)}); got != "2" {
 		t.Errorf("due: %q", got)
 	}
-	commit(t, s, step("2", approvals.Approved, approvals.Consumed, over.Add(-1)))
+	commit(t, store, step("2", approvals.Approved, approvals.Consumed, over.Add(-1)))
 }
 
-func approvalQuota(t *testing.T, s kernel.Store) {
+func approvalQuota(t *testing.T, store kernel.Store) {
 	for n := range quota {
-		commit(t, s, create(question(fmt.Sprint("a", n), n)))
+		commit(t, store, create(question(fmt.Sprint("a", n), n)))
 	}
-	wantConflict(t, s, create(question("a9", 9)))
+	wantConflict(t, store, create(question("a9", 9)))
 	same := question("b", 0)
 	same.By.Session = "s2"
-	wantConflict(t, s, create(same)) // the same question of another caller
+	wantConflict(t, store, create(same)) // the same question of another caller
 	same.Key = "another"
-	commit(t, s, create(same)) // others are served
+	commit(t, store, create(same)) // others are served
 	proposal := question("c", 10)
 	proposal.Kind = approvals.KindProposal
-	commit(t, s, create(proposal)) // kinds do not crowd each other out
-	u, err := s.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, Wall(T0))
+	commit(t, store, create(proposal)) // kinds do not crowd each other out
+	u, err := store.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, Wall(T0))
 	if err != nil || u != (approvals.Usage{Agent: quota, Credential: quota + 1}) {
 		t.Errorf("usage %+v, %v", u, err)
 	}
 	// What has run out does not count, also before that is written down.
-	u, err = s.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, Wall(T0.Add(10*time.Minute)))
+	u, err = store.ApprovalUsage(t.Context(), approvals.KindAsk, question("", 0).By, Wall(T0.Add(10*time.Minute)))
 	if err != nil || u != (approvals.Usage{}) {
 		t.Errorf("usage %+v, %v", u, err)
 	}
-	commit(t, s, step("a0", approvals.Pending, approvals.Denied, T0))
-	commit(t, s, create(question("a9", 9)))
-	commit(t, s, step("a1", approvals.Pending, approvals.Approved, T0))
-	wantConflict(t, s, create(question("d", 1))) // approved and not used yet: the question is answered
+	commit(t, store, step("a0", approvals.Pending, approvals.Denied, T0))
+	commit(t, store, create(question("a9", 9)))
+	commit(t, store, step("a1", approvals.Pending, approvals.Approved, T0))
+	wantConflict(t, store, create(question("d", 1))) // approved and not used yet: the question is answered
 	// One credential that passes for many agents has a quota of its own.
 	for n := range quota * approvals.CredentialFactor {
 		it := question(fmt.Sprintf("f%03d", n), 100+n)
 		it.By = approvals.Requester{Credential: "flood", Session: fmt.Sprint(n)}
-		commit(t, s, create(it))
+		commit(t, store, create(it))
 	}
-	holders, err := s.ApprovalHolders(t.Context(), approvals.KindAsk, "flood", Wall(T0))
+	holders, err := store.ApprovalHolders(t.Context(), approvals.KindAsk, "flood", Wall(T0))
 	if err != nil || len(holders) != quota*approvals.CredentialFactor {
 		t.Errorf("%d holders, %v", len(holders), err)
 	}
 	it := question("g", 99)
 	it.By = approvals.Requester{Credential: "flood", Session: "new"}
-	wantConflict(t, s, create(it))
+	wantConflict(t, store, create(it))
 }
 
 // Who holds what, and what there is.
-func approvalHolders(t *testing.T, s kernel.Store) {
+func approvalHolders(t *testing.T, store kernel.Store) {
 	end := T0.Add(10 * time.Minute)
 	for n, agent := range []string{"b", "a", "a"} {
 		it := question(fmt.Sprint("h", n), n)
 		it.By.Agent = agent
-		commit(t, s, create(it))
+		commit(t, store, create(it))
 	}
 	late := question("late", 10)
 	late.By.Session, late.Expires = "s2", end.Add(time.Minute)
-	commit(t, s, create(late))
+	commit(t, store, create(late))
 	lease := question("lease", 11)
 	lease.Kind = approvals.KindLease
-	commit(t, s, create(lease))
+	commit(t, store, create(lease))
 	other := question("other", 12)
 	other.By.Credential = "uid 2"
-	commit(t, s, create(other))
+	commit(t, store, create(other))
 	done := question("0", 13)
 	done.By.Agent = "b"
-	commit(t, s, create(done))
-	commit(t, s, step("0", approvals.Pending, approvals.Denied, T0))
+	commit(t, store, create(done))
+	commit(t, store, step("0", approvals.Pending, approvals.Denied, T0))
 	for _, c := range []struct {
 		at     time.Time
 		want   []approvals.Holder
@@ -284,12 +284,12 @@ func approvalHolders(t *testing.T, s kernel.Store) {
 		{end, []approvals.Holder{{By: late.By, Pending: 1, Oldest: "late"}}, map[approvals.Kind]int{approvals.KindAsk: 1}},
 		{end.Add(time.Hour), nil, map[approvals.Kind]int{}},
 	} {
-		got, err := s.ApprovalHolders(t.Context(), approvals.KindAsk, late.By.Credential, Wall(c.at))
+		got, err := store.ApprovalHolders(t.Context(), approvals.KindAsk, late.By.Credential, Wall(c.at))
 		slices.SortFunc(got, func(a, b approvals.Holder) int { return strings.Compare(b.Oldest, a.Oldest) })
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
 			t.Errorf("holders at %v: %v (-want +got):\n%s", c.at, err, diff)
 		}
-		counts, err := s.ApprovalCounts(t.Context(), Wall(c.at))
+		counts, err := store.ApprovalCounts(t.Context(), Wall(c.at))
 		if diff := cmp.Diff(c.counts, counts); err != nil || diff != "" {
 			t.Errorf("counts at %v: %v (-want +got):\n%s", c.at, err, diff)
 		}
@@ -303,13 +303,13 @@ func who(agent string) approvals.Requester {
 }
 
 // What gives way does not pile up.
-func approvalsSuperseded(t *testing.T, s kernel.Store) {
-	commit(t, s, create(question("a", 1)))
-	commit(t, s, step("a", approvals.Pending, approvals.Superseded, T0))
+func approvalsSuperseded(t *testing.T, store kernel.Store) {
+	commit(t, store, create(question("a", 1)))
+	commit(t, store, step("a", approvals.Pending, approvals.Superseded, T0))
 	other := question("b", 2)
 	other.Kind = approvals.KindProposal
-	commit(t, s, create(other))
-	commit(t, s, step("b", approvals.Pending, approvals.Superseded, T0))
+	commit(t, store, create(other))
+	commit(t, store, step("b", approvals.Pending, approvals.Superseded, T0))
 	const more = 5
 	var b kernel.Batch
 	for n := range approvals.KeepSuperseded + more {
@@ -317,12 +317,12 @@ func approvalsSuperseded(t *testing.T, s kernel.Store) {
 		b.Approvals = append(b.Approvals, create(question(id, 10+n)).Approvals...)
 		b.Approvals = append(b.Approvals, step(id, approvals.Pending, approvals.Superseded, T0.Add(time.Second)).Approvals...)
 	}
-	commit(t, s, b)
-	list, err := s.Approvals(t.Context(), approvals.Query{Kind: approvals.KindAsk, Limit: approvals.MaxLimit})
+	commit(t, store, b)
+	list, err := store.Approvals(t.Context(), approvals.Query{Kind: approvals.KindAsk, Limit: approvals.MaxLimit})
 	if err != nil || len(list) != approvals.KeepSuperseded || list[0].ID != "s204" || list[len(list)-1].ID != "s005" {
 		t.Errorf("%d are kept, %v", len(list), err)
 	}
-	if got := listed(t, s, approvals.Query{Kind: approvals.KindProposal}); got != "b" {
+	if got := listed(t, store, approvals.Query{Kind: approvals.KindProposal}); got != "b" {
 		t.Errorf("of another kind: %q", got)
 	}
 }
@@ -357,21 +357,21 @@ func approvalsOnce(t *testing.T, s kernel.Store) {
 	}
 }
 
-func approvalConflicts(t *testing.T, s kernel.Store) {
-	commit(t, s, create(question("1", 1)))
+func approvalConflicts(t *testing.T, store kernel.Store) {
+	commit(t, store, create(question("1", 1)))
 	b := create(question("2", 2))
 	b.Events = []phases.Event{event("e")}
 	b.StateWrites = []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("v")}}
 	b.Approvals = append(b.Approvals, step("1", approvals.Approved, approvals.Consumed, T0).Approvals...)
-	wantConflict(t, s, b)
-	v, err := s.HookState(t.Context(), "n", "k")
-	if err != nil || v.Version != 0 || len(all(t, s)) != 1 || listed(t, s, approvals.Query{}) != "1" {
-		t.Errorf("a conflict left traces: %v %v %q, %v", v, all(t, s), listed(t, s, approvals.Query{}), err)
+	wantConflict(t, store, b)
+	v, err := store.HookState(t.Context(), "n", "k")
+	if err != nil || v.Version != 0 || len(all(t, store)) != 1 || listed(t, store, approvals.Query{}) != "1" {
+		t.Errorf("a conflict left traces: %v %v %q, %v", v, all(t, store), listed(t, store, approvals.Query{}), err)
 	}
 	b = create(question("3", 3))
 	b.StateReads = []kernel.StateRead{{Namespace: "n", Key: "k", Version: 7}}
-	wantConflict(t, s, b)
-	if got := listed(t, s, approvals.Query{}); got != "1" {
+	wantConflict(t, store, b)
+	if got := listed(t, store, approvals.Query{}); got != "1" {
 		t.Errorf("listed: %q", got)
 	}
 }
@@ -393,32 +393,32 @@ func approvalsForgotten(t *testing.T, s kernel.Store) {
 
 // An item or a decision that was stamped in this boot lasts its time by the clock of the boot,
 // even if the wall clock has been set meanwhile.
-func approvalsRunOutByBoot(t *testing.T, s kernel.Store) {
+func approvalsRunOutByBoot(t *testing.T, store kernel.Store) {
 	const year = 365 * 24 * time.Hour
 	moment := func(passed, set time.Duration) leases.Instant {
 		return leases.Instant{Wall: T0.Add(passed + set), Boot: thisBoot, Since: time.Hour + passed}
 	}
 	last, over := 10*time.Minute-1, 10*time.Minute
-	it := question("1", 1)
-	it.Clock = moment(0, 0).Stamp()
-	commit(t, s, create(it))
+	item := question("1", 1)
+	item.Clock = moment(0, 0).Stamp()
+	commit(t, store, create(item))
 	check := func(at leases.Instant, pending bool) {
 		t.Helper()
 		n, due, not := 0, "1", ""
 		if pending {
 			n, due, not = 1, "", "1"
 		}
-		u, err := s.ApprovalUsage(t.Context(), it.Kind, it.By, at)
-		counts, cerr := s.ApprovalCounts(t.Context(), at)
-		holders, herr := s.ApprovalHolders(t.Context(), it.Kind, it.By.Credential, at)
+		u, err := store.ApprovalUsage(t.Context(), item.Kind, item.By, at)
+		counts, cerr := store.ApprovalCounts(t.Context(), at)
+		holders, herr := store.ApprovalHolders(t.Context(), item.Kind, item.By.Credential, at)
 		if err != nil || cerr != nil || herr != nil || u != (approvals.Usage{Agent: n, Credential: n}) ||
-			counts[it.Kind] != n || len(holders) != n {
+			counts[item.Kind] != n || len(holders) != n {
 			t.Errorf("%+v, %v, %+v; %v, %v, %v; want %d", u, counts, holders, err, cerr, herr, n)
 		}
-		if got := listed(t, s, approvals.Query{DueAt: at}); got != due {
+		if got := listed(t, store, approvals.Query{DueAt: at}); got != due {
 			t.Errorf("due: %q, want %q", got, due)
 		}
-		if got := listed(t, s, approvals.Query{NotDueAt: at, Limit: 1}); got != not {
+		if got := listed(t, store, approvals.Query{NotDueAt: at, Limit: 1}); got != not {
 			t.Errorf("not due: %q, want %q", got, not)
 		}
 	}
@@ -438,48 +438,48 @@ func approvalsRunOutByBoot(t *testing.T, s kernel.Store) {
 	for _, set := range []time.Duration{-year, 0, year} {
 		check(moment(last, set), true)
 		check(moment(over, set), false)
-		wantConflict(t, s, again(moment(last, set)))
-		wantConflict(t, s, to(approvals.Pending, approvals.Expired, moment(last, set)))
-		wantConflict(t, s, to(approvals.Pending, approvals.Approved, moment(over, set)))
+		wantConflict(t, store, again(moment(last, set)))
+		wantConflict(t, store, to(approvals.Pending, approvals.Expired, moment(last, set)))
+		wantConflict(t, store, to(approvals.Pending, approvals.Approved, moment(over, set)))
 	}
-	commit(t, s, to(approvals.Pending, approvals.Approved, moment(last, year)))
-	if got := stored(t, s, "1"); got.Clock != it.Clock || got.Decision.Clock != moment(last, year).Stamp() {
+	commit(t, store, to(approvals.Pending, approvals.Approved, moment(last, year)))
+	if got := stored(t, store, "1"); got.Clock != item.Clock || got.Decision.Clock != moment(last, year).Stamp() {
 		t.Errorf("stamps on file: %+v and %+v", got.Clock, got.Decision.Clock)
 	}
 	for _, set := range []time.Duration{-year, 0, year} {
-		if got := listed(t, s, approvals.Query{DueAt: moment(2*last, set)}); got != "" {
+		if got := listed(t, store, approvals.Query{DueAt: moment(2*last, set)}); got != "" {
 			t.Errorf("an approval is due early: %q", got)
 		}
-		wantConflict(t, s, again(moment(2*last, set)))
-		wantConflict(t, s, to(approvals.Approved, approvals.Consumed, moment(last+over, set)))
+		wantConflict(t, store, again(moment(2*last, set)))
+		wantConflict(t, store, to(approvals.Approved, approvals.Consumed, moment(last+over, set)))
 	}
-	commit(t, s, to(approvals.Approved, approvals.Consumed, moment(last+last, -year)))
+	commit(t, store, to(approvals.Approved, approvals.Consumed, moment(last+last, -year)))
 }
 
 // A batch says by which time things are old: the wall clock may be ahead of that.
-func oldByCalmTime(t *testing.T, s kernel.Store) {
+func oldByCalmTime(t *testing.T, store kernel.Store) {
 	key := phases.RunKey{Runtime: "r", Session: "s", Run: "1"}
 	const year = 365 * 24 * time.Hour
 	value := phases.Metadata{"k": {Value: []byte("1")}}
-	commit(t, s, kernel.Batch{Now: T0.Add(year), Calm: T0, Run: &kernel.RunWrite{Key: key, Metadata: value}})
-	commit(t, s, create(question("1", 1)))
-	commit(t, s, step("1", approvals.Pending, approvals.Denied, T0))
-	commit(t, s, ops(mint(lease("a", 1))))
+	commit(t, store, kernel.Batch{Now: T0.Add(year), Calm: T0, Run: &kernel.RunWrite{Key: key, Metadata: value}})
+	commit(t, store, create(question("1", 1)))
+	commit(t, store, step("1", approvals.Pending, approvals.Denied, T0))
+	commit(t, store, ops(mint(lease("a", 1))))
 	touch := T0.Add(kernel.MetadataTTL)
-	rec := commit(t, s, kernel.Batch{Now: T0.Add(2 * year), Calm: touch, TouchRun: &key, Prune: true})
+	rec := commit(t, store, kernel.Batch{Now: T0.Add(2 * year), Calm: touch, TouchRun: &key, Prune: true})
 	over := touch.Add(kernel.MetadataTTL)
-	r, err := s.RunState(t.Context(), key, over)
-	gone, gerr := s.RunState(t.Context(), key, over.Add(1))
+	r, err := store.RunState(t.Context(), key, over)
+	gone, gerr := store.RunState(t.Context(), key, over.Add(1))
 	if err != nil || gerr != nil || rec.Pruned != 0 || len(r.Metadata) != 1 || len(gone.Metadata) != 0 {
 		t.Errorf("pruned %d, carried %v, then %v; %v, %v", rec.Pruned, r.Metadata, gone.Metadata, err, gerr)
 	}
-	if l, err := s.Lease(t.Context(), "a"); err != nil || l == nil {
+	if l, err := store.Lease(t.Context(), "a"); err != nil || l == nil {
 		t.Errorf("the lease is gone: %v", err)
 	}
-	if it, err := s.Approval(t.Context(), "1"); err != nil || it == nil {
+	if it, err := store.Approval(t.Context(), "1"); err != nil || it == nil {
 		t.Errorf("the denial is gone: %v", err)
 	}
-	if rec := commit(t, s, kernel.Batch{Now: T0, Calm: over.Add(1), Prune: true}); rec.Pruned != 1 {
+	if rec := commit(t, store, kernel.Batch{Now: T0, Calm: over.Add(1), Prune: true}); rec.Pruned != 1 {
 		t.Errorf("pruned %d, want the run", rec.Pruned)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-func eventsRoundTrip(t *testing.T, s kernel.Store) {
-	e := phases.Event{
+func eventsRoundTrip(t *testing.T, store kernel.Store) {
+	event := phases.Event{
 		ID: "e-1", Type: phases.EventHook, Time: T0.In(time.FixedZone("X", 3600)), Invocation: "i", Phase: phases.PreTool,
 		Runtime: "r",
 		Session: "s", Agent: "a", Run: "run", User: "u", Tool: "exec", Binding: "b", HookDigest: "sha256:00",
@@ -30,19 +30,19 @@ func eventsRoundTrip(t *testing.T, s kernel.Store) {
 		Hostcalls: 3, DurationUS: 4,
 		Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	}
-	r := commit(t, s, kernel.Batch{Events: []phases.Event{e}})
+	r := commit(t, store, kernel.Batch{Events: []phases.Event{event}})
 	if r != (kernel.Receipt{First: 1, Last: 1}) {
 		t.Errorf("receipt %+v, want 1 to 1", r)
 	}
-	got := all(t, s)
+	got := all(t, store)
 	if len(got) == 1 {
 		if _, ok := restrict.Parse(got[0].Restrictions); !ok {
 			t.Errorf("the event does not record what restricts: %q", got[0].Restrictions)
 		}
-		e.Restrictions = got[0].Restrictions
+		event.Restrictions = got[0].Restrictions
 	}
-	e.Seq, e.Time = 1, T0
-	if diff := cmp.Diff([]phases.Event{e}, got); diff != "" {
+	event.Seq, event.Time = 1, T0
+	if diff := cmp.Diff([]phases.Event{event}, got); diff != "" {
 		t.Errorf("stored event differs (-want +got):\n%s", diff)
 	}
 }
@@ -60,8 +60,8 @@ func eventsNumbered(t *testing.T, s kernel.Store) {
 	}
 }
 
-func queries(t *testing.T, s kernel.Store) {
-	var b kernel.Batch
+func queries(t *testing.T, store kernel.Store) {
+	var batch kernel.Batch
 	pick := func(i int, of ...string) string { return of[i%len(of)] }
 	for i := range 48 {
 		e := event("e" + strconv.Itoa(i))
@@ -72,11 +72,11 @@ func queries(t *testing.T, s kernel.Store) {
 		e.Tool = pick(i/2, "exec", "read", `mcp__"x"'; --`, "")
 		e.Invocation, e.Binding = pick(i/6, "i1", "i2"), pick(i/7, "b1", "b2")
 		e.Decision, e.Kind = pick(i, "block", "allow", "none"), phases.Kind(pick(i/2, "policy", "trap"))
-		b.Events = append(b.Events, e)
+		batch.Events = append(batch.Events, e)
 	}
-	commit(t, s, b)
-	events := all(t, s)
-	for _, q := range []wire.Query{
+	commit(t, store, batch)
+	events := all(t, store)
+	for _, query := range []wire.Query{
 		{}, {After: 40}, {Before: 5}, {After: 10, Before: 20}, {Since: T0.Add(3 * time.Minute)},
 		{Until: T0.Add(3 * time.Minute)},
 		{ID: "e7"}, {Type: "hook"}, {Except: "hook"}, {Phase: "spawn"}, {Runtime: "r2"}, {Session: "s3"}, {Agent: "a2"},
@@ -85,24 +85,24 @@ func queries(t *testing.T, s kernel.Store) {
 	} {
 		for _, newest := range []bool{false, true} {
 			for _, limit := range []int{0, 1, 3} {
-				q.Newest, q.Limit = newest, limit
+				query.Newest, query.Limit = newest, limit
 				var want []phases.Event
 				for _, e := range events {
-					if q.Match(&e) {
+					if query.Match(&e) {
 						want = append(want, e)
 					}
 				}
-				if n := q.EffectiveLimit(); len(want) > n && newest {
+				if n := query.EffectiveLimit(); len(want) > n && newest {
 					want = want[len(want)-n:]
 				} else if len(want) > n {
 					want = want[:n]
 				}
-				got, err := s.Events(t.Context(), q)
+				got, err := store.Events(t.Context(), query)
 				if err != nil {
-					t.Fatalf("Events(%+v): %v", q, err)
+					t.Fatalf("Events(%+v): %v", query, err)
 				}
 				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-					t.Errorf("Events(%+v) (-want +got):\n%s", q, diff)
+					t.Errorf("Events(%+v) (-want +got):\n%s", query, diff)
 				}
 			}
 		}

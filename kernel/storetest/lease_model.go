@@ -17,50 +17,50 @@ import (
 
 // leaseModel takes random steps with the store and with leasetable.Table, which must
 // agree about every step and about the leases afterwards.
-func leaseModel(t *testing.T, s kernel.Store) {
+func leaseModel(t *testing.T, store kernel.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(seed, 1))
 	model := &leasetable.Table{}
 	ids := []string{"a", "a/b", "a/b/c", "a/c", "b", "b/a", "c/a"}
 	for step := range 600 {
-		id := ids[r.IntN(len(ids))]
-		if r.IntN(20) == 0 {
+		id := ids[random.IntN(len(ids))]
+		if random.IntN(20) == 0 {
 			ids = append(ids, fmt.Sprintf("a%d", step), fmt.Sprintf("a%d/b", step))
 		}
-		when := at(time.Duration(r.IntN(100)) * time.Second)
-		if r.IntN(3) == 0 {
-			when.Boot, when.Since = "boot-2", time.Duration(r.IntN(7200))*time.Second
+		when := at(time.Duration(random.IntN(100)) * time.Second)
+		if random.IntN(3) == 0 {
+			when.Boot, when.Since = "boot-2", time.Duration(random.IntN(7200))*time.Second
 		}
 		var op leases.Op
-		switch k := r.IntN(10); {
+		switch k := random.IntN(10); {
 		case k < 4:
-			l := lease(id, int64(1+r.IntN(4)))
+			l := lease(id, int64(1+random.IntN(4)))
 			for _, p := range leases.Prefixes(id) {
-				if up := model.Lease(p); up != nil && r.IntN(8) > 0 {
+				if up := model.Lease(p); up != nil && random.IntN(8) > 0 {
 					l.Parent, l.Depth = p, up.Depth+1
 					break
 				}
 			}
 			l.Token = fmt.Appendf(nil, "token %d", step)
-			if d := time.Duration(r.IntN(60)) * time.Second; r.IntN(2) == 0 {
+			if d := time.Duration(random.IntN(60)) * time.Second; random.IntN(2) == 0 {
 				l.ExpiresAt, l.BootUntil = l.ExpiresAt.Add(d-30*time.Second), l.BootUntil+d-30*time.Second
 			}
 			op = mint(l)
-			op.At, op.Quota = when, 3+r.IntN(8)
+			op.At, op.Quota = when, 3+random.IntN(8)
 		case k < 8:
 			op = claim(id, when)
 		case k == 8:
-			d := time.Duration(50+r.IntN(60)) * time.Second
+			d := time.Duration(50+random.IntN(60)) * time.Second
 			op = leases.Op{Kind: leases.OpRenew, At: when, ID: id, Until: T0.Add(d), Boot: thisBoot, BootUntil: time.Hour + d}
 		default:
-			op = leases.Op{Kind: []leases.OpKind{leases.OpRevoke, leases.OpRevokePrefix}[r.IntN(2)], At: when, ID: id}
+			op = leases.Op{Kind: []leases.OpKind{leases.OpRevoke, leases.OpRevokePrefix}[random.IntN(2)], At: when, ID: id}
 		}
 		now := T0
-		if r.IntN(200) == 0 {
-			now = T0.Add(time.Duration(r.IntN(60)) * time.Second)
+		if random.IntN(200) == 0 {
+			now = T0.Add(time.Duration(random.IntN(60)) * time.Second)
 		}
-		_, err := s.Commit(t.Context(), evented(kernel.Batch{Now: now, Leases: []leases.Op{op}}))
+		_, err := store.Commit(t.Context(), evented(kernel.Batch{Now: now, Leases: []leases.Op{op}}))
 		want := model.Apply(&op)
 		if err == nil {
 			model.Saw(now)
@@ -70,20 +70,20 @@ func leaseModel(t *testing.T, s kernel.Store) {
 		}
 		if model.High().After(T0) {
 			// The store may be a second behind: the same clock for both.
-			high, err := s.LeaseClock(t.Context())
+			high, err := store.LeaseClock(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			model.SetHigh(high)
 		}
-		held, err := s.HeldLeases(t.Context(), coder, when)
+		held, err := store.HeldLeases(t.Context(), coder, when)
 		if diff := cmp.Diff(model.Held(coder, when), held, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("step %d: held: %v %s", step, err, diff)
 		}
 	}
 	for _, q := range []leases.Query{{}, {Prefix: "a"}, {State: leases.Active, At: at(55 * time.Second)},
 		{State: leases.Expired, At: at(55 * time.Second)}, {State: leases.Revoked}, {After: "a/b", Limit: 3}} {
-		list, err := s.Leases(t.Context(), q)
+		list, err := store.Leases(t.Context(), q)
 		if diff := cmp.Diff(model.Leases(q), list, cmpopts.EquateEmpty()); err != nil || diff != "" {
 			t.Fatalf("%+v: %v %s", q, err, diff)
 		}

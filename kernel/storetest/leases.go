@@ -69,32 +69,32 @@ func wantUses(t *testing.T, s kernel.Store, id string, uses int64, state leases.
 	}
 }
 
-func leasesRoundTrip(t *testing.T, s kernel.Store) {
+func leasesRoundTrip(t *testing.T, store kernel.Store) {
 	want := lease("s/coder/one", 3)
 	want.Scope.Args = leases.Digests{"sha256:" + fmt.Sprintf("%064x", 7)}
-	commit(t, s, ops(mint(want)))
-	got := leaseOf(t, s, want.ID)
+	commit(t, store, ops(mint(want)))
+	got := leaseOf(t, store, want.ID)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("by id: %s", diff)
 	}
-	byToken, err := s.LeaseByToken(t.Context(), want.Token)
+	byToken, err := store.LeaseByToken(t.Context(), want.Token)
 	if err != nil || byToken == nil || byToken.ID != want.ID {
 		t.Errorf("by token: %v, %v", byToken, err)
 	}
 	for _, miss := range []string{"s/coder", "s/coder/one/x", "", "hash of s/coder/one"} {
-		if l, err := s.Lease(t.Context(), miss); l != nil || err != nil {
+		if l, err := store.Lease(t.Context(), miss); l != nil || err != nil {
 			t.Errorf("lease %q: %v, %v", miss, l, err)
 		}
 	}
-	if l, err := s.LeaseByToken(t.Context(), []byte{}); l != nil || err != nil {
+	if l, err := store.LeaseByToken(t.Context(), []byte{}); l != nil || err != nil {
 		t.Errorf("empty token: %v, %v", l, err)
 	}
 }
 
-func leaseClaims(t *testing.T, s kernel.Store) {
-	commit(t, s, ops(mint(lease("a", 2)), mint(lease("open", 1))))
-	commit(t, s, ops(claim("a", at(0))))
-	wantUses(t, s, "a", 1, leases.Active)
+func leaseClaims(t *testing.T, store kernel.Store) {
+	commit(t, store, ops(mint(lease("a", 2)), mint(lease("open", 1))))
+	commit(t, store, ops(claim("a", at(0))))
+	wantUses(t, store, "a", 1, leases.Active)
 	other := claim("a", at(0))
 	for name, change := range map[string]func(*leases.Holder){
 		"runtime": func(h *leases.Holder) { h.Runtime = "x" }, "session": func(h *leases.Holder) { h.Session = "x" },
@@ -103,34 +103,34 @@ func leaseClaims(t *testing.T, s kernel.Store) {
 		t.Run(name, func(t *testing.T) {
 			op := other
 			change(&op.By)
-			wantConflict(t, s, ops(op))
+			wantConflict(t, store, ops(op))
 		})
 	}
-	wantConflict(t, s, ops(claim("b", at(0))))
-	commit(t, s, ops(claim("a", at(0))))
-	wantUses(t, s, "a", 2, leases.Exhausted)
-	wantConflict(t, s, ops(claim("a", at(0))))
+	wantConflict(t, store, ops(claim("b", at(0))))
+	commit(t, store, ops(claim("a", at(0))))
+	wantUses(t, store, "a", 2, leases.Exhausted)
+	wantConflict(t, store, ops(claim("a", at(0))))
 
 	// All or nothing: the first claim of a batch goes with the last one, events too.
 	b := ops(claim("open", at(0)), claim("a", at(0)))
 	b.Events = []phases.Event{event("e-1")}
-	wantConflict(t, s, b)
-	wantUses(t, s, "open", 0, leases.Active)
-	if list, err := s.Events(t.Context(), wire.Query{ID: "e-1"}); err != nil || len(list) != 0 {
+	wantConflict(t, store, b)
+	wantUses(t, store, "open", 0, leases.Active)
+	if list, err := store.Events(t.Context(), wire.Query{ID: "e-1"}); err != nil || len(list) != 0 {
 		t.Errorf("events of a claim that did not hold: %v, %v", list, err)
 	}
 }
 
-func leasesByHolder(t *testing.T, s kernel.Store) {
+func leasesByHolder(t *testing.T, store kernel.Store) {
 	long, anyone, other, done := lease("long", 1), lease("anyone", 1), lease("other", 1), lease("done", 1)
 	long.ExpiresAt, long.BootUntil = T0.Add(2*time.Minute), time.Hour+2*time.Minute
 	anyone.Holder.Credential, other.Holder.Agent = "", "else"
-	commit(t, s,
+	commit(t, store,
 		ops(mint(long), mint(anyone), mint(other), mint(done), claim("done", at(0)), mint(lease("p", 5)),
 			mint(child("p/c", "p", 1, 1)), revoke("p")))
 	held := func(h leases.Holder, when leases.Instant) string {
 		t.Helper()
-		list, err := s.HeldLeases(t.Context(), h, when)
+		list, err := store.HeldLeases(t.Context(), h, when)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,20 +152,20 @@ func leasesByHolder(t *testing.T, s kernel.Store) {
 		t.Errorf("held by another credential: %s", got)
 	}
 	// A child is not held once a lease above it is used up.
-	commit(t, s, ops(mint(lease("q", 2)), mint(child("q/c", "q", 1, 2)), mint(child("q/c/d", "q/c", 2, 1))))
+	commit(t, store, ops(mint(lease("q", 2)), mint(child("q/c", "q", 1, 2)), mint(child("q/c/d", "q/c", 2, 1))))
 	if got := held(coder, at(0)); got != "anyone q q/c q/c/d long " {
 		t.Errorf("held with children: %s", got)
 	}
-	commit(t, s, ops(claim("q", at(0)), claim("q", at(0))))
+	commit(t, store, ops(claim("q", at(0)), claim("q", at(0))))
 	if got := held(coder, at(0)); got != "anyone long " {
 		t.Errorf("held when what is above is used up: %s", got)
 	}
 }
 
-func leaseClocks(t *testing.T, s kernel.Store) {
+func leaseClocks(t *testing.T, store kernel.Store) {
 	l := lease("a", 100)
 	l.NotBefore, l.BootFrom = T0.Add(10*time.Second), time.Hour+10*time.Second
-	commit(t, s, ops(mint(l)))
+	commit(t, store, ops(mint(l)))
 	hour := func(d time.Duration, shift time.Duration) leases.Instant {
 		i := at(d)
 		i.Wall = i.Wall.Add(shift)
@@ -193,7 +193,7 @@ func leaseClocks(t *testing.T, s kernel.Store) {
 		"no boot clock, over":            {noBoot(time.Minute), false},
 	} {
 		err := error(nil)
-		if _, err = s.Commit(t.Context(), evented(ops(claim("a", c.when)))); err != nil &&
+		if _, err = store.Commit(t.Context(), evented(ops(claim("a", c.when)))); err != nil &&
 			!errors.Is(err, kernel.ErrConflict) {
 			t.Fatal(err)
 		}
@@ -202,49 +202,49 @@ func leaseClocks(t *testing.T, s kernel.Store) {
 		}
 	}
 	// The store has seen a later time: after a reboot the clock cannot go back behind it.
-	commit(t, s, kernel.Batch{Now: T0.Add(time.Hour), Events: []phases.Event{event("later")}})
-	wantConflict(t, s, ops(claim("a", reboot(30*time.Second))))
-	if high, err := s.LeaseClock(t.Context()); err != nil || high.Before(T0.Add(time.Hour-time.Second)) {
+	commit(t, store, kernel.Batch{Now: T0.Add(time.Hour), Events: []phases.Event{event("later")}})
+	wantConflict(t, store, ops(claim("a", reboot(30*time.Second))))
+	if high, err := store.LeaseClock(t.Context()); err != nil || high.Before(T0.Add(time.Hour-time.Second)) {
 		t.Errorf("highest time %v, %v", high, err)
 	}
-	commit(t, s, ops(claim("a", at(30*time.Second)))) // on the same boot its own clock counts
+	commit(t, store, ops(claim("a", at(30*time.Second)))) // on the same boot its own clock counts
 }
 
-func leaseTrees(t *testing.T, s kernel.Store) {
-	commit(t, s,
+func leaseTrees(t *testing.T, store kernel.Store) {
+	commit(t, store,
 		ops(mint(lease("t", 10)), mint(child("t/a", "t", 1, 5)), mint(child("t/a/x", "t/a", 2, 2)),
 			mint(child("t/b", "t", 1, 5)), mint(lease("t2", 1))))
-	commit(t, s, ops(claim("t/a/x", at(0))))
+	commit(t, store, ops(claim("t/a/x", at(0))))
 	for id, n := range map[string]int64{"t": 1, "t/a": 1, "t/a/x": 1, "t/b": 0} {
-		wantUses(t, s, id, n, leases.Active)
+		wantUses(t, store, id, n, leases.Active)
 	}
 	// What the children may use together is what the parent may.
 	for range 5 {
-		commit(t, s, ops(claim("t/b", at(0))))
+		commit(t, store, ops(claim("t/b", at(0))))
 	}
 	for range 4 {
-		commit(t, s, ops(claim("t", at(0))))
+		commit(t, store, ops(claim("t", at(0))))
 	}
-	wantUses(t, s, "t", 10, leases.Exhausted)
-	wantConflict(t, s, ops(claim("t/a", at(0))))
+	wantUses(t, store, "t", 10, leases.Exhausted)
+	wantConflict(t, store, ops(claim("t/a", at(0))))
 
-	commit(t, s,
+	commit(t, store,
 		ops(mint(lease("u", 10)), mint(child("u/a", "u", 1, 5)), mint(child("u/a/x", "u/a", 2, 2)), mint(lease("u-2", 1))))
-	commit(t, s, ops(revoke("u/a")))
-	wantUses(t, s, "u/a/x", 0, leases.Revoked)
-	wantConflict(t, s, ops(claim("u/a/x", at(0))))
-	commit(t, s, ops(claim("u", at(0)), claim("u-2", at(0))))
-	commit(t, s, ops(mint(lease("v/1/a", 1)), mint(lease("v/1/b", 1)), mint(lease("v/10", 1))))
-	commit(t, s, ops(leases.Op{Kind: leases.OpRevokePrefix, At: at(0), ID: "v/1"}))
-	wantUses(t, s, "v/1/a", 0, leases.Revoked)
-	wantUses(t, s, "v/1/b", 0, leases.Revoked)
-	wantUses(t, s, "v/10", 0, leases.Active)
-	commit(t, s, ops(leases.Op{Kind: leases.OpRevokePrefix, At: at(0), ID: "missing"}))
-	wantConflict(t, s, ops(revoke("missing")))
+	commit(t, store, ops(revoke("u/a")))
+	wantUses(t, store, "u/a/x", 0, leases.Revoked)
+	wantConflict(t, store, ops(claim("u/a/x", at(0))))
+	commit(t, store, ops(claim("u", at(0)), claim("u-2", at(0))))
+	commit(t, store, ops(mint(lease("v/1/a", 1)), mint(lease("v/1/b", 1)), mint(lease("v/10", 1))))
+	commit(t, store, ops(leases.Op{Kind: leases.OpRevokePrefix, At: at(0), ID: "v/1"}))
+	wantUses(t, store, "v/1/a", 0, leases.Revoked)
+	wantUses(t, store, "v/1/b", 0, leases.Revoked)
+	wantUses(t, store, "v/10", 0, leases.Active)
+	commit(t, store, ops(leases.Op{Kind: leases.OpRevokePrefix, At: at(0), ID: "missing"}))
+	wantConflict(t, store, ops(revoke("missing")))
 }
 
-func leaseMints(t *testing.T, s kernel.Store) {
-	commit(t, s,
+func leaseMints(t *testing.T, store kernel.Store) {
+	commit(t, store,
 		ops(mint(lease("a/b", 2)), mint(lease("gone", 2)), mint(lease("used", 1)), revoke("gone"), claim("used", at(0))))
 	for name, op := range map[string]leases.Op{
 		"taken":                     mint(lease("a/b", 1)),
@@ -255,27 +255,27 @@ func leaseMints(t *testing.T, s kernel.Store) {
 		"parent used up":            mint(child("used/c", "used", 1, 1)),
 		"more uses than the parent": mint(child("a/b/c", "a/b", 1, 3)),
 	} {
-		t.Run(name, func(t *testing.T) { wantConflict(t, s, ops(op)) })
+		t.Run(name, func(t *testing.T) { wantConflict(t, store, ops(op)) })
 	}
 	long := child("a/b/c", "a/b", 1, 1)
 	long.ExpiresAt = long.ExpiresAt.Add(1)
-	wantConflict(t, s, ops(mint(long)))
+	wantConflict(t, store, ops(mint(long)))
 	late := mint(child("a/b/c", "a/b", 1, 1))
 	late.At = at(time.Minute)
-	wantConflict(t, s, ops(late))
+	wantConflict(t, store, ops(late))
 	same := lease("c", 1)
 	same.Token = []byte("hash of a/b")
-	if _, err := s.Commit(t.Context(), evented(ops(mint(same)))); err == nil {
+	if _, err := store.Commit(t.Context(), evented(ops(mint(same)))); err == nil {
 		t.Error("a token was given twice")
 	}
 	quota := mint(lease("d", 1))
 	quota.Quota = 1
-	wantConflict(t, s, ops(quota))
+	wantConflict(t, store, ops(quota))
 	quota.Quota = 2 // a/b lives; gone and used do not
-	commit(t, s, ops(quota))
+	commit(t, store, ops(quota))
 	quota.Lease, quota.Quota = lease("e", 1), 0
 	quota.Lease.Holder.Credential = "" // a person's, for any holder of the session: no quota to take from
-	commit(t, s, ops(quota))
+	commit(t, store, ops(quota))
 }
 
 func leaseRenewals(t *testing.T, s kernel.Store) {

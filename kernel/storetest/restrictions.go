@@ -52,54 +52,56 @@ func changes() []change {
 
 // restrictionsRecorded: the last event of every batch carries the digest of the rows as
 // they are after it.
-func restrictionsRecorded(t *testing.T, s kernel.Store) {
+func restrictionsRecorded(t *testing.T, store kernel.Store) {
 	seen := map[string]string{}
-	for _, c := range changes() {
-		b := evented(c.batch)
-		b.Events = append([]phases.Event{event("first of " + c.name)}, b.Events...)
+	for _, change := range changes() {
+		b := evented(change.batch)
+		b.Events = append([]phases.Event{event("first of " + change.name)}, b.Events...)
 		b.Events[0].Restrictions = "sha256:0" // what comes in does not count
-		commit(t, s, b)
-		r, err := s.Restrictions(t.Context())
-		if err != nil || r.Tampered != nil || r.Found != r.Recorded || r.Since != 1 {
-			t.Fatalf("after %s: %+v, %v", c.name, r, err)
+		commit(t, store, b)
+		restrictions, err := store.Restrictions(t.Context())
+		if err != nil || restrictions.Tampered != nil || restrictions.Found != restrictions.Recorded ||
+			restrictions.Since != 1 {
+			t.Fatalf("after %s: %+v, %v", change.name, restrictions, err)
 		}
-		es, err := s.Events(t.Context(), wire.Query{Newest: true, Limit: 2})
-		if err != nil || len(es) != 2 || es[0].Restrictions != "" || es[1].Restrictions != r.Recorded || es[1].Seq != r.Seq {
-			t.Fatalf("after %s: the events are %+v, %v, want %s in the second", c.name, es, err, r.Recorded)
+		es, err := store.Events(t.Context(), wire.Query{Newest: true, Limit: 2})
+		if err != nil || len(es) != 2 || es[0].Restrictions != "" || es[1].Restrictions != restrictions.Recorded ||
+			es[1].Seq != restrictions.Seq {
+			t.Fatalf("after %s: the events are %+v, %v, want %s in the second", change.name, es, err, restrictions.Recorded)
 		}
-		if d, ok := restrict.RootOf(r.Tables); !ok || d.String() != r.Found {
-			t.Errorf("after %s: the digests of the tables are not those of %s", c.name, r.Found)
+		if d, ok := restrict.RootOf(restrictions.Tables); !ok || d.String() != restrictions.Found {
+			t.Errorf("after %s: the digests of the tables are not those of %s", change.name, restrictions.Found)
 		}
-		if other := seen[r.Recorded]; other != "" && c.name != "a latch is cleared" {
-			t.Errorf("%s does not show: the digest is that of %s", c.name, other)
+		if other := seen[restrictions.Recorded]; other != "" && change.name != "a latch is cleared" {
+			t.Errorf("%s does not show: the digest is that of %s", change.name, other)
 		}
-		seen[r.Recorded] = c.name
+		seen[restrictions.Recorded] = change.name
 	}
-	before, _ := s.Restrictions(t.Context())
+	before, _ := store.Restrictions(t.Context())
 	now := T0.Add(leases.Retention + 48*time.Hour)
-	commit(t, s, kernel.Batch{Now: now, Events: []phases.Event{event("nothing")}})
-	if after, _ := s.Restrictions(t.Context()); after.Recorded != before.Recorded {
+	commit(t, store, kernel.Batch{Now: now, Events: []phases.Event{event("nothing")}})
+	if after, _ := store.Restrictions(t.Context()); after.Recorded != before.Recorded {
 		t.Error("a batch that changes nothing has changed the digest")
 	}
 }
 
 // changeNeedsEvent: without an event no digest could cover the change.
-func changeNeedsEvent(t *testing.T, s kernel.Store) {
+func changeNeedsEvent(t *testing.T, store kernel.Store) {
 	for _, c := range changes() {
 		b := c.batch
 		if b.Events != nil {
 			continue // an event is all that there is
 		}
 		b.Now = T0
-		if _, err := s.Commit(t.Context(), b); !errors.Is(err, kernel.ErrUnavailable) {
+		if _, err := store.Commit(t.Context(), b); !errors.Is(err, kernel.ErrUnavailable) {
 			t.Errorf("%s without an event: %v, want ErrUnavailable", c.name, err)
 		}
 	}
-	commit(t, s, kernel.Batch{Now: T0.Add(time.Hour)}) // only looks whether the store works
-	if at, err := s.LeaseClock(t.Context()); err != nil || at.After(T0) {
+	commit(t, store, kernel.Batch{Now: T0.Add(time.Hour)}) // only looks whether the store works
+	if at, err := store.LeaseClock(t.Context()); err != nil || at.After(T0) {
 		t.Errorf("a time that no event records counts: %v, %v", at, err)
 	}
-	r, err := s.Restrictions(t.Context())
+	r, err := store.Restrictions(t.Context())
 	if err != nil || r.Seq != 0 || r.Tampered != nil || len(r.Latches) != 0 {
 		t.Errorf("after refused batches: %+v, %v", r, err)
 	}

@@ -37,31 +37,31 @@ type content struct {
 
 // bundle looks at one Sigstore bundle.
 func (v *verifier) bundle(a *artifact, e tiers.Evidence) tiers.Fact {
-	f := tiers.Fact{Source: e.Name, Kind: e.Kind}
-	c, err := readBundle(a, e.Data)
-	if c != nil {
-		f.Statement, f.Signature = c.statement, SignatureID(c.signature)
+	fact := tiers.Fact{Source: e.Name, Kind: e.Kind}
+	content, err := readBundle(a, e.Data)
+	if content != nil {
+		fact.Statement, fact.Signature = content.statement, SignatureID(content.signature)
 	}
 	var te *tiers.Error
 	if errors.As(err, &te) {
-		f.Problem = te
-		return f
+		fact.Problem = te
+		return fact
 	}
 	if err != nil {
-		return problem(f, tiers.BundleMalformed, "not a Sigstore bundle v0.3: "+err.Error(), err)
+		return problem(fact, tiers.BundleMalformed, "not a Sigstore bundle v0.3: "+err.Error(), err)
 	}
-	switch m := c.bundle.GetVerificationMaterial().GetContent().(type) {
+	switch m := content.bundle.GetVerificationMaterial().GetContent().(type) {
 	case *protobundle.VerificationMaterial_PublicKey:
-		return v.byKey(f, c, m.PublicKey.GetHint())
+		return v.byKey(fact, content, m.PublicKey.GetHint())
 	case *protobundle.VerificationMaterial_Certificate:
-		return v.byCertificate(f, c)
+		return v.byCertificate(fact, content)
 	}
-	return problem(f, tiers.BundleMalformed, "neither a key nor a single certificate", nil)
+	return problem(fact, tiers.BundleMalformed, "neither a key nor a single certificate", nil)
 }
 
 // readBundle decodes a bundle and checks that it is about the file. With an error
 // the content may be there as far as it was read.
-func readBundle(a *artifact, data []byte) (*content, error) {
+func readBundle(artifact *artifact, data []byte) (*content, error) {
 	if !strictJSON(data) {
 		return nil, errors.New("not JSON in UTF-8 without duplicate names")
 	}
@@ -87,45 +87,45 @@ func readBundle(a *artifact, data []byte) (*content, error) {
 		if len(env.GetSignatures()) != 1 {
 			return c, fmt.Errorf("%d signatures in the envelope, exactly one is wanted", len(env.GetSignatures()))
 		}
-		subject, err := c.readStatement(a, env.GetPayload())
+		subject, err := c.readStatement(artifact, env.GetPayload())
 		if err != nil {
 			return c, err
 		}
 		c.artifact = func() verify.ArtifactPolicyOption { return verify.WithArtifactDigest("sha256", subject) }
 		return c, nil
 	}
-	m := b.GetMessageSignature()
-	if m == nil || m.GetMessageDigest() == nil {
+	signature := b.GetMessageSignature()
+	if signature == nil || signature.GetMessageDigest() == nil {
 		return c, errors.New("neither a statement nor a signature of a message")
 	}
 	var sum []byte
-	switch m.GetMessageDigest().GetAlgorithm().String() {
+	switch signature.GetMessageDigest().GetAlgorithm().String() {
 	case "HASH_ALGORITHM_UNSPECIFIED":
 		// cosign leaves the digest out where the key signs the file itself (Ed25519).
-		if len(m.GetMessageDigest().GetDigest()) > 0 {
+		if len(signature.GetMessageDigest().GetDigest()) > 0 {
 			return c, errors.New("a digest of no kind")
 		}
 	case "SHA2_256":
-		sum = a.digest[:]
+		sum = artifact.digest[:]
 	case "SHA2_384":
-		s := sha512.Sum384(a.file)
+		s := sha512.Sum384(artifact.file)
 		sum = s[:]
 	case "SHA2_512":
-		s := sha512.Sum512(a.file)
+		s := sha512.Sum512(artifact.file)
 		sum = s[:]
 	default:
 		return c, errors.New("a digest of a kind that is not accepted")
 	}
 	// The digest in the bundle is an unsigned hint: it only tells a bundle of another
 	// file from a signature that does not hold.
-	if !bytes.Equal(sum, m.GetMessageDigest().GetDigest()) {
+	if !bytes.Equal(sum, signature.GetMessageDigest().GetDigest()) {
 		return c, &tiers.Error{Class: tiers.SignatureInvalid,
 			Text: fmt.Sprintf(
 				"the bundle is for another file (digest %.16x…): this file was changed, or the bundle belongs elsewhere",
-				m.GetMessageDigest().GetDigest())}
+				signature.GetMessageDigest().GetDigest())}
 	}
-	c.file = a.file
-	c.artifact = func() verify.ArtifactPolicyOption { return verify.WithArtifact(bytes.NewReader(a.file)) }
+	c.file = artifact.file
+	c.artifact = func() verify.ArtifactPolicyOption { return verify.WithArtifact(bytes.NewReader(artifact.file)) }
 	return c, nil
 }
 
@@ -141,25 +141,25 @@ type inToto struct {
 
 // readStatement decodes an in-toto statement and returns the digest of its only
 // subject, which is the file or a manifest that binds it.
-func (c *content) readStatement(a *artifact, payload []byte) ([]byte, error) {
-	var s, folded inToto
-	if err := json.Unmarshal(payload, &s); err != nil {
+func (c *content) readStatement(artifact *artifact, payload []byte) ([]byte, error) {
+	var statement, folded inToto
+	if err := json.Unmarshal(payload, &statement); err != nil {
 		return nil, errors.New("the payload is not an in-toto statement")
 	}
 	// The signer may have read it with a tool that takes "PredicateType" for "predicateType".
 	err := json.Unmarshal(payload, &folded, json.MatchCaseInsensitiveNames(true))
-	if err != nil || !reflect.DeepEqual(s, folded) {
+	if err != nil || !reflect.DeepEqual(statement, folded) {
 		return nil, errors.New("a name in the statement is written in other letters")
 	}
-	c.statement = &tiers.Statement{PredicateType: s.PredicateType, Predicate: s.Predicate}
+	c.statement = &tiers.Statement{PredicateType: statement.PredicateType, Predicate: statement.Predicate}
 	switch {
-	case s.Type != "https://in-toto.io/Statement/v1" && s.Type != "https://in-toto.io/Statement/v0.1":
-		return nil, fmt.Errorf("a statement of type %s", phases.SafeLine(s.Type, 100))
-	case len(s.Subject) != 1:
-		return nil, fmt.Errorf("the statement has %d subjects, exactly one is wanted", len(s.Subject))
+	case statement.Type != "https://in-toto.io/Statement/v1" && statement.Type != "https://in-toto.io/Statement/v0.1":
+		return nil, fmt.Errorf("a statement of type %s", phases.SafeLine(statement.Type, 100))
+	case len(statement.Subject) != 1:
+		return nil, fmt.Errorf("the statement has %d subjects, exactly one is wanted", len(statement.Subject))
 	}
-	got := s.Subject[0].Digest["sha256"]
-	for sum := range a.subjects {
+	got := statement.Subject[0].Digest["sha256"]
+	for sum := range artifact.subjects {
 		if len(got) == 2*sha256.Size && equalHex(got, sum[:]) {
 			return sum[:], nil
 		}

@@ -41,7 +41,7 @@ func verifiersFor(k tiers.Key) ([]signature.Verifier, error) {
 // byKey finds the policy's key that made the bundle's signature. The hint is not
 // signed: it only saves trying, and tells a signature that does not hold from an
 // unknown signer.
-func (v *verifier) byKey(f tiers.Fact, c *content, hint string) tiers.Fact {
+func (v *verifier) byKey(fact tiers.Fact, c *content, hint string) tiers.Fact {
 	keys, named := v.keys, false
 	for _, k := range v.keys {
 		if hint != "" && hint == k.ID {
@@ -52,20 +52,20 @@ func (v *verifier) byKey(f tiers.Fact, c *content, hint string) tiers.Fact {
 	for _, k := range keys {
 		err := c.verifyWith(k)
 		if err == nil {
-			f.KeyID = k.ID
-			return f
+			fact.KeyID = k.ID
+			return fact
 		}
 		last = err
 	}
 	if named {
-		return problem(f, tiers.SignatureInvalid, "the signature is not one of the key "+hint+
+		return problem(fact, tiers.SignatureInvalid, "the signature is not one of the key "+hint+
 			" over this file: one of them was changed", last)
 	}
 	who := "by a key that it does not name"
 	if hint != "" {
 		who = "by the key " + phases.SafeLine(hint, 100)
 	}
-	return problem(f, tiers.SignerNotTrusted, "signed "+who+", which is not in the trust policy", last)
+	return problem(fact, tiers.SignerNotTrusted, "signed "+who+", which is not in the trust policy", last)
 }
 
 // verifyWith checks the bundle's signature with one key.
@@ -99,10 +99,11 @@ func (c *content) verifyWith(k tiers.Key) error {
 }
 
 // detached checks a signature in a file of its own: base64, as cosign writes it, or raw.
-func (v *verifier) detached(a *artifact, e tiers.Evidence) tiers.Fact {
-	f := tiers.Fact{Source: e.Name, Kind: e.Kind}
+func (v *verifier) detached(artifact *artifact, e tiers.Evidence) tiers.Fact {
+	fact := tiers.Fact{Source: e.Name, Kind: e.Kind}
 	if len(e.Data) > maxDetached {
-		return problem(f, tiers.BundleMalformed, fmt.Sprintf("a detached signature of more than %d bytes", maxDetached), nil)
+		return problem(fact, tiers.BundleMalformed, fmt.Sprintf("a detached signature of more than %d bytes", maxDetached),
+			nil)
 	}
 	sig := bytes.TrimSpace(e.Data)
 	if raw, err := base64.StdEncoding.Strict().DecodeString(string(sig)); err == nil {
@@ -111,11 +112,11 @@ func (v *verifier) detached(a *artifact, e tiers.Evidence) tiers.Fact {
 		sig = e.Data
 	}
 	if len(sig) == 0 {
-		return problem(f, tiers.BundleMalformed, "the signature is empty", nil)
+		return problem(fact, tiers.BundleMalformed, "the signature is empty", nil)
 	}
-	f.Signature = SignatureID(sig)
+	fact.Signature = SignatureID(sig)
 	if len(v.keys) == 0 {
-		return problem(f, tiers.SignerNotTrusted, "a detached signature names no signer, and the trust policy has no keys",
+		return problem(fact, tiers.SignerNotTrusted, "a detached signature names no signer, and the trust policy has no keys",
 			nil)
 	}
 	for _, k := range v.keys {
@@ -124,13 +125,13 @@ func (v *verifier) detached(a *artifact, e tiers.Evidence) tiers.Fact {
 			continue
 		}
 		for _, s := range vs {
-			if s.VerifySignature(bytes.NewReader(sig), bytes.NewReader(a.file)) == nil {
-				f.KeyID = k.ID
-				return f
+			if s.VerifySignature(bytes.NewReader(sig), bytes.NewReader(artifact.file)) == nil {
+				fact.KeyID = k.ID
+				return fact
 			}
 		}
 	}
-	return problem(f, tiers.SignatureInvalid,
+	return problem(fact, tiers.SignatureInvalid,
 		"it is no signature over this file by any key of the trust policy: the file was changed, or another key signed", nil)
 }
 

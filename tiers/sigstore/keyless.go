@@ -13,14 +13,14 @@ import (
 // byCertificate checks a signature by a short-lived certificate: the chain to the
 // trusted root at a time that a log or a timestamp proves, the entry in the log,
 // and the signature. Whose name counts is decided by the policy.
-func (v *verifier) byCertificate(f tiers.Fact, c *content) tiers.Fact {
+func (v *verifier) byCertificate(fact tiers.Fact, c *content) tiers.Fact {
 	if len(v.requirements) == 0 {
-		return problem(f, tiers.SignerNotTrusted, "signed by a certificate, and no rule has a seat for an identity", nil)
+		return problem(fact, tiers.SignerNotTrusted, "signed by a certificate, and no rule has a seat for an identity", nil)
 	}
 	material, te := v.trusted()
 	if te != nil {
-		f.Problem = te
-		return f
+		fact.Problem = te
+		return fact
 	}
 	var last error
 	for _, want := range v.requirements { // the strictest first: what holds is not understated
@@ -30,22 +30,22 @@ func (v *verifier) byCertificate(f tiers.Fact, c *content) tiers.Fact {
 			continue
 		}
 		cert := res.Signature.Certificate
-		f.Identity = &tiers.Identity{Issuer: cert.Issuer, Subject: cert.SubjectAlternativeName}
-		f.Assurance = want
+		fact.Identity = &tiers.Identity{Issuer: cert.Issuer, Subject: cert.SubjectAlternativeName}
+		fact.Assurance = want
 		for _, t := range res.VerifiedTimestamps {
-			if f.From.IsZero() || t.Timestamp.Before(f.From) {
-				f.From = t.Timestamp
+			if fact.From.IsZero() || t.Timestamp.Before(fact.From) {
+				fact.From = t.Timestamp
 			}
-			if t.Timestamp.After(f.To) {
-				f.To = t.Timestamp
+			if t.Timestamp.After(fact.To) {
+				fact.To = t.Timestamp
 			}
 		}
-		return f
+		return fact
 	}
-	return problem(f, tiers.SignatureInvalid, certificateProblem(last), last)
+	return problem(fact, tiers.SignatureInvalid, certificateProblem(last), last)
 }
 
-func verifyCertificate(material root.TrustedMaterial, c *content,
+func verifyCertificate(material root.TrustedMaterial, content *content,
 	want tiers.Assurance) (*verify.VerificationResult, error) {
 	opts := []verify.VerifierOption{verify.WithObserverTimestamps(1), verify.WithoutStatementPredicate()}
 	if want.Log {
@@ -59,7 +59,7 @@ func verifyCertificate(material root.TrustedMaterial, c *content,
 		return nil, err
 	}
 	// The identity is matched by the policy, with patterns that are anchored.
-	return v.Verify(c.bundle, verify.NewPolicy(c.artifact(), verify.WithoutIdentitiesUnsafe()))
+	return v.Verify(content.bundle, verify.NewPolicy(content.artifact(), verify.WithoutIdentitiesUnsafe()))
 }
 
 // certificateProblem says for people which check failed. The library's steps are

@@ -25,34 +25,34 @@ type ociManifest struct {
 // addManifest lets statements be about an OCI manifest, when that manifest binds
 // exactly this file: one layer, with the file's digest and size. It returns a fact
 // only when the manifest cannot be used.
-func (a *artifact) addManifest(e tiers.Evidence) *tiers.Fact {
-	var m, folded ociManifest
-	fail := func(text string, err error) *tiers.Fact { f := broken(e, text, err); return &f }
-	if len(e.Data) > tiers.MaxEvidence {
+func (a *artifact) addManifest(evidence tiers.Evidence) *tiers.Fact {
+	var image, folded ociManifest
+	fail := func(text string, err error) *tiers.Fact { f := broken(evidence, text, err); return &f }
+	if len(evidence.Data) > tiers.MaxEvidence {
 		return fail(fmt.Sprintf("larger than %d bytes", tiers.MaxEvidence), nil)
 	}
-	if err := json.Unmarshal(e.Data, &m); err != nil {
+	if err := json.Unmarshal(evidence.Data, &image); err != nil {
 		return fail("not an OCI manifest", err)
 	}
 	// Signers read the manifest with tools that take "Layers" for "layers": a document
 	// that says two things must not count as one of them here.
-	err := json.Unmarshal(e.Data, &folded, json.MatchCaseInsensitiveNames(true))
-	if err != nil || !reflect.DeepEqual(m, folded) {
+	err := json.Unmarshal(evidence.Data, &folded, json.MatchCaseInsensitiveNames(true))
+	if err != nil || !reflect.DeepEqual(image, folded) {
 		return fail("a name in the OCI manifest is written in other letters", err)
 	}
 	switch {
-	case m.SchemaVersion != 2 || m.MediaType != "application/vnd.oci.image.manifest.v1+json":
+	case image.SchemaVersion != 2 || image.MediaType != "application/vnd.oci.image.manifest.v1+json":
 		return fail("not an OCI image manifest", nil)
-	case len(m.Layers) != 1:
-		return fail(fmt.Sprintf("the OCI manifest has %d layers, a hook has one", len(m.Layers)), nil)
-	case m.Layers[0].MediaType != "application/wasm":
+	case len(image.Layers) != 1:
+		return fail(fmt.Sprintf("the OCI manifest has %d layers, a hook has one", len(image.Layers)), nil)
+	case image.Layers[0].MediaType != "application/wasm":
 		return fail("the OCI manifest's layer is no WebAssembly module: who signed it signed something else", nil)
-	case m.Layers[0].Digest != phases.SumDigest(a.digest[:]) || m.Layers[0].Size != int64(len(a.file)):
-		f := problem(tiers.Fact{Source: e.Name, Kind: e.Kind}, tiers.SignatureInvalid,
+	case image.Layers[0].Digest != phases.SumDigest(a.digest[:]) || image.Layers[0].Size != int64(len(a.file)):
+		f := problem(tiers.Fact{Source: evidence.Name, Kind: evidence.Kind}, tiers.SignatureInvalid,
 			"the OCI manifest is about another file", nil)
 		return &f
 	}
-	a.subjects[sha256.Sum256(e.Data)] = true
+	a.subjects[sha256.Sum256(evidence.Data)] = true
 	return nil
 }
 

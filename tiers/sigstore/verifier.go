@@ -77,21 +77,21 @@ func (v *verifier) Facts(file []byte, evidence []tiers.Evidence) []tiers.Fact {
 
 // fact checks one piece. A library that panics on hostile input must neither end
 // the host nor let the piece count.
-func (v *verifier) fact(a *artifact, e tiers.Evidence) (f tiers.Fact) {
+func (v *verifier) fact(a *artifact, evidence tiers.Evidence) (f tiers.Fact) {
 	defer func() {
 		if p := recover(); p != nil {
-			f = broken(e, "it cannot be read", fmt.Errorf("panic: %v", p))
+			f = broken(evidence, "it cannot be read", fmt.Errorf("panic: %v", p))
 		}
 	}()
 	switch {
-	case len(e.Data) > tiers.MaxEvidence:
-		return broken(e, fmt.Sprintf("larger than %d bytes", tiers.MaxEvidence), nil)
-	case e.Kind == tiers.EvidenceBundle:
-		return v.bundle(a, e)
-	case e.Kind == tiers.EvidenceSignature:
-		return v.detached(a, e)
+	case len(evidence.Data) > tiers.MaxEvidence:
+		return broken(evidence, fmt.Sprintf("larger than %d bytes", tiers.MaxEvidence), nil)
+	case evidence.Kind == tiers.EvidenceBundle:
+		return v.bundle(a, evidence)
+	case evidence.Kind == tiers.EvidenceSignature:
+		return v.detached(a, evidence)
 	}
-	return broken(e, "evidence of a kind that is not known", nil)
+	return broken(evidence, "evidence of a kind that is not known", nil)
 }
 
 func broken(e tiers.Evidence, text string, cause error) tiers.Fact {

@@ -50,40 +50,40 @@ type approvalsListOptions struct {
 }
 
 func (a *App) approvalsListCmd() *cobra.Command {
-	var o approvalsListOptions
+	var options approvalsListOptions
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List what waits for a person",
 		Example: `  belay approvals list
   belay approvals list --all --kind proposal --json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.approvalsList(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.approvalsList(cmd.Context(), options) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "also what is decided, used or has run out")
-	f.StringVar(&o.kind, "kind", "", "only these: ask, proposal, lease")
-	f.StringVar(&o.state, "state", "", "only these: pending, approved, denied, expired, superseded, consumed")
-	f.IntVar(&o.limit, "limit", new(approvals.Query).EffectiveLimit(), "how many at most, up to 1000")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.BoolVar(&options.all, "all", false, "also what is decided, used or has run out")
+	f.StringVar(&options.kind, "kind", "", "only these: ask, proposal, lease")
+	f.StringVar(&options.state, "state", "", "only these: pending, approved, denied, expired, superseded, consumed")
+	f.IntVar(&options.limit, "limit", new(approvals.Query).EffectiveLimit(), "how many at most, up to 1000")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
-	q := client.ApprovalQuery{Kind: approvals.Kind(o.kind), State: approvals.State(o.state), Limit: o.limit}
-	if q.State == "" && !o.all {
-		q.State = approvals.Pending
+	query := client.ApprovalQuery{Kind: approvals.Kind(o.kind), State: approvals.State(o.state), Limit: o.limit}
+	if query.State == "" && !o.all {
+		query.State = approvals.Pending
 	}
 	if o.limit < 0 || o.limit > approvals.MaxLimit {
-		return q, usageError(fmt.Sprintf("--limit must be from 1 to %d", approvals.MaxLimit), "")
+		return query, usageError(fmt.Sprintf("--limit must be from 1 to %d", approvals.MaxLimit), "")
 	}
-	if q.Kind != "" && !contains(queue.Kinds(), q.Kind) {
-		return q, usageError("--kind: "+safe(o.kind)+" is not known", "Known: ask, proposal, lease.")
+	if query.Kind != "" && !contains(queue.Kinds(), query.Kind) {
+		return query, usageError("--kind: "+safe(o.kind)+" is not known", "Known: ask, proposal, lease.")
 	}
-	if q.State != "" && !contains(queue.States(), q.State) {
-		return q, usageError("--state: "+safe(o.state)+" is not known",
+	if query.State != "" && !contains(queue.States(), query.State) {
+		return query, usageError("--state: "+safe(o.state)+" is not known",
 			"Known: pending, approved, denied, expired, superseded, consumed.")
 	}
-	return q, nil
+	return query, nil
 }
 
 func approvalKinds() (names []string) {
@@ -102,8 +102,8 @@ func contains[T comparable](list []T, v T) bool {
 	return false
 }
 
-func (a *App) approvalsList(ctx context.Context, o approvalsListOptions) error {
-	query, err := o.query()
+func (a *App) approvalsList(ctx context.Context, options approvalsListOptions) error {
+	query, err := options.query()
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *App) approvalsList(ctx context.Context, o approvalsListOptions) error {
 	if err != nil {
 		return approvalFailure(err)
 	}
-	if o.json {
+	if options.json {
 		if list == nil {
 			list = []approvals.Item{}
 		}
@@ -141,20 +141,20 @@ func (a *App) printApprovals(list []approvals.Item) {
 }
 
 // stateText says how an item stands, with the time that is left.
-func (a *App) stateText(it *approvals.Item) string {
+func (a *App) stateText(item *approvals.Item) string {
 	p := a.palette()
-	switch it.State {
+	switch item.State {
 	case approvals.Pending:
-		return p.yellow("pending, " + left(it))
+		return p.yellow("pending, " + left(item))
 	case approvals.Approved:
-		if it.Kind == approvals.KindProposal {
+		if item.Kind == approvals.KindProposal {
 			return p.yellow("approved, not bound")
 		}
 		return p.green("approved")
 	case approvals.Denied:
 		return p.red("denied")
 	}
-	return p.faint(oneLine(string(it.State), 12))
+	return p.faint(oneLine(string(item.State), 12))
 }
 
 func left(it *approvals.Item) string {
@@ -232,12 +232,12 @@ func (a *App) approvalsShow(ctx context.Context, id string, wish previewWish, as
 		return err
 	}
 	defer q.Close()
-	it, err := findApproval(ctx, q, id)
+	item, err := findApproval(ctx, q, id)
 	if err != nil {
 		return err
 	}
-	if it.Kind == approvals.KindProposal && it.State == approvals.Pending {
-		r, err := a.reviewOf(ctx, it, wish)
+	if item.Kind == approvals.KindProposal && item.State == approvals.Pending {
+		r, err := a.reviewOf(ctx, item, wish)
 		switch {
 		case err != nil && r.Review == nil:
 			return failureBy(err, "It cannot be approved.")
@@ -251,9 +251,9 @@ func (a *App) approvalsShow(ctx context.Context, id string, wish previewWish, as
 		return nil
 	}
 	if asJSON {
-		return a.printJSON(review{Approval: it})
+		return a.printJSON(review{Approval: item})
 	}
-	a.describeApproval(&it)
+	a.describeApproval(&item)
 	return nil
 }
 
@@ -291,48 +291,48 @@ func findApproval(ctx context.Context, q approver, id string) (approvals.Item, e
 
 // describeApproval prints everything that a person should see before deciding. All
 // of it came from outside at some time, so that all of it is made safe.
-func (a *App) describeApproval(it *approvals.Item) {
-	p := a.palette()
-	a.field("approval", it.ID)
-	a.rawField("state", a.stateText(it))
-	a.field("kind", string(it.Kind))
-	a.field("asked by", who(it)+"  ("+it.By.Credential+")")
-	a.field("asked at", it.Created.Local().Format(time.DateTime))
-	a.field("until", it.Expires.Local().Format(time.DateTime)+"  (undecided then counts as denied)")
-	a.field("phase", string(it.Phase))
-	a.field("tool", it.Tool)
-	a.field("reason", it.Reason)
-	for _, h := range it.Hooks {
+func (a *App) describeApproval(item *approvals.Item) {
+	colors := a.palette()
+	a.field("approval", item.ID)
+	a.rawField("state", a.stateText(item))
+	a.field("kind", string(item.Kind))
+	a.field("asked by", who(item)+"  ("+item.By.Credential+")")
+	a.field("asked at", item.Created.Local().Format(time.DateTime))
+	a.field("until", item.Expires.Local().Format(time.DateTime)+"  (undecided then counts as denied)")
+	a.field("phase", string(item.Phase))
+	a.field("tool", item.Tool)
+	a.field("reason", item.Reason)
+	for _, h := range item.Hooks {
 		a.field("hook", oneLine(h.Hook, 64)+"  "+oneLine(h.Digest, 80)+"\n"+oneLine(h.Reason, 400))
 	}
-	if it.Before != nil && it.Action != nil {
+	if item.Before != nil && item.Action != nil {
 		a.field("action", "as it would run (+), and as the agent wanted it (-)")
-		a.printDiff(valueLines(it.Before), valueLines(it.Action))
-	} else if it.Action != nil {
-		a.field("action", indentJSON(it.Action))
+		a.printDiff(valueLines(item.Before), valueLines(item.Action))
+	} else if item.Action != nil {
+		a.field("action", indentJSON(item.Action))
 	}
-	if it.Scopes != nil && !reflect.ValueOf(*it.Scopes).IsZero() {
-		if b, err := encodeJSON(it.Scopes, true); err == nil {
+	if item.Scopes != nil && !reflect.ValueOf(*item.Scopes).IsZero() {
+		if b, err := encodeJSON(item.Scopes, true); err == nil {
 			a.field("scopes", string(b))
 		}
 	}
-	if it.Kind != approvals.KindProposal && it.Details != nil {
-		a.field("details", indentJSON(it.Details))
+	if item.Kind != approvals.KindProposal && item.Details != nil {
+		a.field("details", indentJSON(item.Details))
 	}
-	for _, h := range it.Hidden {
+	for _, h := range item.Hidden {
 		a.rawField("hidden",
-			p.red("argument hidden: "+oneLine(h, 200)+" holds a secret of this action; it can only be denied"))
+			colors.red("argument hidden: "+oneLine(h, 200)+" holds a secret of this action; it can only be denied"))
 	}
-	for _, n := range it.Notes {
+	for _, n := range item.Notes {
 		a.field("note", oneLine(n, 400))
 	}
-	if content, err := it.Content(); err == nil {
+	if content, err := item.Content(); err == nil {
 		a.field("content", content+"  (what a decision is signed for)")
 	}
-	if d := it.Decision; d != nil {
+	if d := item.Decision; d != nil {
 		text := string(d.Verdict) + " by " + oneLine(d.By, 64) + " at " + d.At.Local().Format(time.DateTime)
 		if d.Key == "" {
-			text += p.red("  not signed")
+			text += colors.red("  not signed")
 		} else {
 			text += "  signed with " + oneLine(d.Key, 40)
 		}

@@ -24,8 +24,8 @@ type decideOptions struct {
 	wish                     previewWish
 }
 
-func (a *App) approvalsDecideCmd(v approvals.Verdict) *cobra.Command {
-	var o decideOptions
+func (a *App) approvalsDecideCmd(verdict approvals.Verdict) *cobra.Command {
+	var options decideOptions
 	verb, short, long := "approve", "Approve exactly this, once",
 		`approve signs that exactly this may go on: an action with these arguments, by this agent
 in this session, once; or a hook with this digest and these capabilities. It shows what
@@ -33,7 +33,7 @@ that is, then asks for the reviewer's passphrase on the terminal.
 
 A hook that was approved and could not be bound then (belay.yaml could not be written,
 say) is bound by the same command once more, without another signature.`
-	if v == approvals.Deny {
+	if verdict == approvals.Deny {
 		verb, short, long = "deny", "Deny this, with a reason",
 			`deny signs that this may not go on. The agent is given the reason, and for a while the
 same question is answered with it.`
@@ -43,65 +43,69 @@ same question is answered with it.`
 		Short: short,
 		Long:  long,
 		Args:  oneArg("the id of an approval, or its end"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.approvalsDecide(cmd.Context(), args[0], v, o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.approvalsDecide(cmd.Context(), args[0], verdict, options)
+		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.reason, "reason", "", "why; the agent is told")
-	f.StringVar(&o.content, "content", "", "decide only if the item still has this `DIGEST`, as approvals show prints it")
-	f.StringVar(&o.as, "as", "", "name of the reviewer (default: the one whose key is here)")
-	f.StringVar(&o.key, "key", "", "file of the reviewer's key (default keys/NAME.reviewer.key in the state directory)")
-	o.wish.flags(f)
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&options.reason, "reason", "", "why; the agent is told")
+	f.StringVar(&options.content, "content", "",
+		"decide only if the item still has this `DIGEST`, as approvals show prints it")
+	f.StringVar(&options.as, "as", "", "name of the reviewer (default: the one whose key is here)")
+	f.StringVar(&options.key, "key", "",
+		"file of the reviewer's key (default keys/NAME.reviewer.key in the state directory)")
+	options.wish.flags(f)
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) approvalsDecide(ctx context.Context, id string, v approvals.Verdict, o decideOptions) error {
-	if err := o.wish.check(); err != nil {
+func (a *App) approvalsDecide(ctx context.Context, id string, verdict approvals.Verdict, options decideOptions) error {
+	if err := options.wish.check(); err != nil {
 		return err
 	}
-	q, err := a.openQueue(ctx)
+	approver, err := a.openQueue(ctx)
 	if err != nil {
 		return err
 	}
-	defer q.Close()
-	it, err := findApproval(ctx, q, id)
+	defer approver.Close()
+	item, err := findApproval(ctx, approver, id)
 	if err != nil {
 		return err
 	}
-	if v == approvals.Approve && it.Kind == approvals.KindProposal && it.State == approvals.Approved &&
-		it.Decision != nil {
-		return a.approvalsCarryOn(ctx, q, it, o)
+	if verdict == approvals.Approve && item.Kind == approvals.KindProposal && item.State == approvals.Approved &&
+		item.Decision != nil {
+		return a.approvalsCarryOn(ctx, approver, item, options)
 	}
-	if it.State != approvals.Pending {
-		return failure("it is "+string(it.State)+" already",
+	if item.State != approvals.Pending {
+		return failure("it is "+string(item.State)+" already",
 			"Nothing was changed. `belay approvals show ID` says how it stands.")
 	}
-	content, err := it.Content()
+	content, err := item.Content()
 	if err != nil {
 		return failureBy(err, "")
 	}
-	if o.content != "" && o.content != content {
+	if options.content != "" && options.content != content {
 		return failure("what is in the queue is not what you looked at: it has the digest "+content,
 			"Nothing was decided. `belay approvals show ID` shows it.")
 	}
-	r, err := a.reviewOf(ctx, it, o.wish)
+	r, err := a.reviewOf(ctx, item, options.wish)
 	switch {
-	case err != nil && v == approvals.Approve:
+	case err != nil && verdict == approvals.Approve:
 		return failureBy(err,
 			"Nothing was decided. `--preview 0` approves without a preview; a module that cannot be looked at can only be denied.")
-	case !o.json:
+	case !options.json:
 		a.describeReview(&r)
 		fmt.Fprintln(a.Out)
 	}
-	d, err := a.signDecision(&it, v, o)
+	d, err := a.signDecision(&item, verdict, options)
 	if err != nil {
 		return err
 	}
-	decided, err := q.Decide(ctx, it.ID, d)
+	decided, err := approver.Decide(ctx, item.ID, d)
 	if err != nil {
-		return decideFailure(ctx, q, it.ID, err)
+		return decideFailure(ctx, approver, item.ID, err)
 	}
-	return a.printDecided(&decided, o.json)
+	return a.printDecided(&decided, options.json)
 }
 
 // approvalsCarryOn binds a hook whose approval could not be carried out at
@@ -161,30 +165,31 @@ func verdictText(it *approvals.Item) string {
 
 // signDecision makes the decision about the item as it was shown. Where no
 // reviewer has a key and the operator has said that this is all right, nothing signs it.
-func (a *App) signDecision(it *approvals.Item, v approvals.Verdict, o decideOptions) (approvals.Decision, error) {
-	dir, f, err := a.readConfigFile()
+func (a *App) signDecision(item *approvals.Item, verdict approvals.Verdict,
+	options decideOptions) (approvals.Decision, error) {
+	dir, file, err := a.readConfigFile()
 	if err != nil {
 		return approvals.Decision{}, err
 	}
-	holds := queue.WithDefaults(f.Approvals.Settings()).Timeout
-	if len(f.Reviewers) == 0 && f.Approvals.Unsigned {
+	holds := queue.WithDefaults(file.Approvals.Settings()).Timeout
+	if len(file.Reviewers) == 0 && file.Approvals.Unsigned {
 		name := "unknown user"
 		if u, err := user.Current(); err == nil {
 			name = u.Username
 		}
 		fmt.Fprintln(a.Err, a.palette().red("belay: unprotected: without a reviewer's key the agent can decide, too"))
-		return approvals.Draft(it, v, name, o.reason, time.Now(), holds)
+		return approvals.Draft(item, verdict, name, options.reason, time.Now(), holds)
 	}
 	if err := a.believable(); err != nil {
 		return approvals.Decision{}, err
 	}
-	name, key, err := a.reviewerKey(dir, f, o.as, o.key)
+	name, key, err := a.reviewerKey(dir, file, options.as, options.key)
 	if err != nil {
 		return approvals.Decision{}, err
 	}
-	d, err := approvals.Draft(it, v, name, o.reason, time.Now(), holds)
+	d, err := approvals.Draft(item, verdict, name, options.reason, time.Now(), holds)
 	if err == nil {
-		err = approvals.Sign(it, &d, key)
+		err = approvals.Sign(item, &d, key)
 	}
 	if err != nil {
 		return d, failureBy(err, "Nothing was decided.")

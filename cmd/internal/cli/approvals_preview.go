@@ -97,7 +97,7 @@ func (a *App) previewCmds() []*cobra.Command {
 	}
 }
 
-func previewCmd[T any](a *App, name, short string, run func(context.Context, T) (Preview, error)) *cobra.Command {
+func previewCmd[T any](app *App, name, short string, run func(context.Context, T) (Preview, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:    name,
 		Hidden: true,
@@ -107,7 +107,7 @@ func previewCmd[T any](a *App, name, short string, run func(context.Context, T) 
 			if err := limitProcess(uint64(previewTime/time.Second), previewMemory, previewFile); err != nil {
 				return failureBy(err, "") // without limits it does not run
 			}
-			src, err := io.ReadAll(io.LimitReader(a.In, maxPreview+1))
+			src, err := io.ReadAll(io.LimitReader(app.In, maxPreview+1))
 			if err != nil || len(src) > maxPreview {
 				return failure("the task cannot be read", "")
 			}
@@ -119,36 +119,37 @@ func previewCmd[T any](a *App, name, short string, run func(context.Context, T) 
 			if err != nil {
 				return failureBy(err, "")
 			}
-			return a.printJSON(p)
+			return app.printJSON(p)
 		},
 	}
 }
 
 // describePreview prints what the hook would have decided.
-func (a *App) describePreview(p *Preview) {
-	seq := a.previewOf(p)
-	if p.Failed != "" {
-		a.rawField("", a.palette().red("it cannot be loaded: "+oneLine(p.Failed, 300)))
+func (a *App) describePreview(preview *Preview) {
+	seq := a.previewOf(preview)
+	if preview.Failed != "" {
+		a.rawField("", a.palette().red("it cannot be loaded: "+oneLine(preview.Failed, 300)))
 		return
 	}
 	mean := int64(0)
-	if p.Events > 0 {
-		mean = p.FuelSum / int64(p.Events)
+	if preview.Events > 0 {
+		mean = preview.FuelSum / int64(preview.Events)
 	}
-	a.field("", fmt.Sprintf("%d blocks, %d asks, %d changes, %d failures; fuel %s on average, %s at most", p.Blocks,
-		p.Asks, p.Changes, p.Failures, count(mean), count(p.FuelMax)))
-	if len(p.Flips) == 0 {
+	a.field("", fmt.Sprintf("%d blocks, %d asks, %d changes, %d failures; fuel %s on average, %s at most", preview.Blocks,
+		preview.Asks, preview.Changes, preview.Failures, count(mean), count(preview.FuelMax)))
+	if len(preview.Flips) == 0 {
 		a.field("flips", "none: nothing would have come out differently")
 		return
 	}
 	a.field("flips", "what would have come out differently")
 	t := newTable("  "+seq, "PHASE", "TOOL", "WAS", "WOULD", "FUEL", "REASON").alignRight(0, 5)
-	for _, f := range p.Flips {
+	for _, f := range preview.Flips {
 		would := oneLine(string(f.Would), 12)
 		if f.Kind != "" && f.Would == phases.HookError {
 			would += " (" + oneLine(string(f.Kind), 12) + ")"
 		}
-		t.row(placeOf(p, f), oneLine(string(f.Phase), 20), oneLine(f.Tool, 20), a.palette().decision(oneLine(f.Was, 12)),
+		t.row(placeOf(preview, f), oneLine(string(f.Phase), 20), oneLine(f.Tool, 20),
+			a.palette().decision(oneLine(f.Was, 12)),
 			a.palette().decision(would), count(f.Fuel), oneLine(f.Reason, 60))
 	}
 	t.print(a.Out, a.palette())

@@ -88,9 +88,9 @@ func (a *App) reviewOf(ctx context.Context, it approvals.Item, wish previewWish)
 }
 
 // describeReview prints what the host has found out, then what the proposer says.
-func (a *App) describeReview(r *review) {
-	a.describeApproval(&r.Approval)
-	rv := r.Review
+func (a *App) describeReview(review *review) {
+	a.describeApproval(&review.Approval)
+	rv := review.Review
 	if rv == nil {
 		return
 	}
@@ -110,13 +110,13 @@ func (a *App) describeReview(r *review) {
 	} else {
 		a.field("compared", "no hook of this name is bound")
 	}
-	if r.Preview != nil {
+	if review.Preview != nil {
 		fmt.Fprintln(a.Out)
-		a.describePreview(r.Preview)
+		a.describePreview(review.Preview)
 	}
-	if r.Recorded != nil {
+	if review.Recorded != nil {
 		fmt.Fprintln(a.Out)
-		a.describePreview(r.Recorded)
+		a.describePreview(review.Recorded)
 	}
 	for _, f := range rv.Source {
 		fmt.Fprintln(a.Out)

@@ -85,11 +85,11 @@ func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left
 	if err != nil {
 		return err
 	}
-	rd, err := recording.NewReader(in, path)
+	reader, err := recording.NewReader(in, path)
 	if err != nil {
 		return err
 	}
-	if rd.Header().Redacted {
+	if reader.Header().Redacted {
 		return nil // the logged events are previewed anyway
 	}
 	type found struct {
@@ -99,7 +99,7 @@ func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left
 	var last []found // the newest, in order
 	need, n := wish.events-len(task.Runs), 0
 	for {
-		run, chain, err := rd.Next()
+		run, chain, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -115,7 +115,7 @@ func (a *App) takeNewest(task *recordedTask, path string, wish previewWish, left
 	last = last[max(0, len(last)-need):]
 	at := len(task.Files)
 	task.Files = append(task.Files,
-		PreviewRecording{File: filepath.Base(path), Digest: rd.Digest(), Source: rd.Header().Source, Of: n})
+		PreviewRecording{File: filepath.Base(path), Digest: reader.Digest(), Source: reader.Header().Source, Of: n})
 	chains := map[*recording.Chain]int{}
 	for i := len(last) - 1; i >= 0; i-- {
 		l := &last[i]
@@ -151,51 +151,51 @@ func onlyOf(run *recording.Run, name string) recording.Run {
 }
 
 // runRecorded is the process of its own.
-func runRecorded(ctx context.Context, t recordedTask) (Preview, error) {
-	p := Preview{Flips: []PreviewFlip{}, Recordings: t.Files}
+func runRecorded(ctx context.Context, task recordedTask) (Preview, error) {
+	preview := Preview{Flips: []PreviewFlip{}, Recordings: task.Files}
 	bench, err := loader.OpenBench(loader.BenchOptions{})
 	if err != nil {
-		return p, err
+		return preview, err
 	}
 	defer bench.Close()
-	b := t.Binding
+	b := task.Binding
 	alone, err := replay.OpenAlone(ctx, bench,
-		replay.AloneHook{Module: t.Module, Match: b.Match, Binding: recording.Binding{
+		replay.AloneHook{Module: task.Module, Match: b.Match, Binding: recording.Binding{
 			Name: b.Name, Tier: phases.Sandboxed, Priority: b.Priority, Phases: b.Phases, Allowed: &b.Capabilities,
 			Config: recording.Raw(b.Config), Budget: b.Budget,
 		}})
 	var bad *replay.Error
 	if errors.As(err, &bad) && errors.Is(err, replay.ErrCandidate) {
-		p.Failed = phases.SafeText(bad.Text, phases.MaxReasonBytes)
-		return p, nil
+		preview.Failed = phases.SafeText(bad.Text, phases.MaxReasonBytes)
+		return preview, nil
 	}
 	if err != nil {
-		return p, err
+		return preview, err
 	}
 	defer func() { _ = alone.Close() }()
-	for i := range t.Runs {
-		r := &t.Runs[i]
-		if r.Chain < 0 || r.Chain >= len(t.Chains) || r.File < 0 || r.File >= len(t.Files) {
-			return p, errors.New("the task contradicts itself")
+	for i := range task.Runs {
+		r := &task.Runs[i]
+		if r.Chain < 0 || r.Chain >= len(task.Chains) || r.File < 0 || r.File >= len(task.Files) {
+			return preview, errors.New("the task contradicts itself")
 		}
 		r.Run.Chain = fmt.Sprint(r.Chain)
-		res, err := alone.Ask(ctx, &r.Run, &t.Chains[r.Chain])
+		res, err := alone.Ask(ctx, &r.Run, &task.Chains[r.Chain])
 		if err != nil {
-			return p, err
+			return preview, err
 		}
-		countRecorded(&p, r, res)
+		countRecorded(&preview, r, res)
 	}
-	p.Finish()
-	return p, nil
+	preview.Finish()
+	return preview, nil
 }
 
-func countRecorded(p *Preview, r *recordedRun, res *replay.Result) {
+func countRecorded(preview *Preview, r *recordedRun, res *replay.Result) {
 	if len(res.Turns) == 0 {
-		p.Skipped++
+		preview.Skipped++
 		return
 	}
 	if len(res.Unknown) > 0 {
-		p.Unknown++
+		preview.Unknown++
 	}
 	f := PreviewFlip{In: r.File + 1, Number: r.Number, Phase: res.Invocation.Phase, Tool: res.Invocation.Tool(),
 		Was:   string(r.Run.Final.Decision),
@@ -206,7 +206,7 @@ func countRecorded(p *Preview, r *recordedRun, res *replay.Result) {
 			f.Would = t.Now.Decision // a mutator that was asked again, and had nothing to add
 		}
 	}
-	p.Count(f)
+	preview.Count(f)
 }
 
 // redactPreview redacts what the hook says about originals, as events do.
@@ -230,23 +230,24 @@ func (a *App) redactPreview(p *Preview) error {
 }
 
 // previewOf says what a preview ran on, and what its flips are called by.
-func (a *App) previewOf(p *Preview) string {
-	if p.Recordings == nil {
+func (a *App) previewOf(preview *Preview) string {
+	if preview.Recordings == nil {
 		a.field("preview",
 			fmt.Sprintf(
 				"run alone on the newest %d recorded decisions that it would have been asked about (%d others do not concern it).\n"+
-					"Stored inputs are redacted: what the hook would make of what is covered is not known.", p.Events, p.Skipped))
+					"Stored inputs are redacted: what the hook would make of what is covered is not known.", preview.Events,
+				preview.Skipped))
 		return "SEQ"
 	}
 	text := fmt.Sprintf(
 		"run alone on %s of recordings (%d others do not concern it): originals, with what was carried along then.",
-		plural(p.Events, "invocation"), p.Skipped)
-	if p.Unknown > 0 {
+		plural(preview.Events, "invocation"), preview.Skipped)
+	if preview.Unknown > 0 {
 		text += fmt.Sprintf(
 			"\nIn %d of them it made a call that the recording does not hold, and was answered that nothing is there.",
-			p.Unknown)
+			preview.Unknown)
 	}
-	for i, f := range p.Recordings {
+	for i, f := range preview.Recordings {
 		text += fmt.Sprintf("\n%d: %s, %s, the newest %d of %d", i+1, oneLine(f.File, 80), oneLine(f.Digest, 23), f.Used,
 			f.Of)
 	}

@@ -242,17 +242,17 @@ func (b *board) screen() string {
 }
 
 func (b *board) list() []string {
-	p := b.paint
-	lines := []string{p.bold("Approvals") + p.faint("   enter: look at it   j/k: move   q: quit")}
+	colors := b.paint
+	lines := []string{colors.bold("Approvals") + colors.faint("   enter: look at it   j/k: move   q: quit")}
 	if b.status != "" {
 		lines = append(lines, b.status)
 	}
 	lines = append(lines, "")
 	switch {
 	case b.err != nil:
-		return append(lines, p.red(oneLine(b.err.Error(), 200)))
+		return append(lines, colors.red(oneLine(b.err.Error(), 200)))
 	case len(b.items) == 0:
-		return append(lines, p.faint("Nothing waits for a person."))
+		return append(lines, colors.faint("Nothing waits for a person."))
 	}
 	fits := max(1, b.height-len(lines)-1)
 	from := max(0, min(b.cursor-fits/2, len(b.items)-fits))
@@ -262,7 +262,7 @@ func (b *board) list() []string {
 			fmt.Sprintf("%-8s  %-14s  %-24s  %s", oneLine(string(it.Kind), 8), left(it), oneLine(who(it), 24),
 				oneLine(what(it), 200))
 		if i == b.cursor {
-			mark, text = "> ", p.bold(text)
+			mark, text = "> ", colors.bold(text)
 		}
 		lines = append(lines, mark+text)
 	}
@@ -295,16 +295,16 @@ func (a *App) interactive() bool {
 // signed and handed in between two views, so that the passphrase is asked for on the
 // plain terminal.
 func (a *App) approvalsBoard(ctx context.Context) error {
-	q, err := a.openQueue(ctx)
+	approver, err := a.openQueue(ctx)
 	if err != nil {
 		return err
 	}
-	defer q.Close()
+	defer approver.Close()
 	status := ""
 	for {
 		b := &board{paint: a.palette(), status: status, width: 80, height: 24,
 			load: func() ([]approvals.Item, error) {
-				return q.Approvals(ctx, client.ApprovalQuery{State: approvals.Pending, Limit: approvals.MaxLimit})
+				return approver.Approvals(ctx, client.ApprovalQuery{State: approvals.Pending, Limit: approvals.MaxLimit})
 			},
 			describe: func(it approvals.Item) []string { return a.describedLines(ctx, it) },
 		}
@@ -315,7 +315,7 @@ func (a *App) approvalsBoard(ctx context.Context) error {
 		if b.choice == nil || ctx.Err() != nil {
 			return nil
 		}
-		status = a.decideChoice(ctx, q, b.choice)
+		status = a.decideChoice(ctx, approver, b.choice)
 	}
 }
 
@@ -334,19 +334,19 @@ func (a *App) describedLines(ctx context.Context, it approvals.Item) []string {
 
 // decideChoice signs the chosen decision, hands it in, and describes the
 // outcome.
-func (a *App) decideChoice(ctx context.Context, q approver, c *choice) string {
-	p := a.palette()
-	if c.verdict == approvals.Approve {
-		if _, err := a.reviewOf(ctx, c.item, previewWish{}); err != nil {
-			return p.red(oneLine(err.Error(), 200))
+func (a *App) decideChoice(ctx context.Context, q approver, choice *choice) string {
+	colors := a.palette()
+	if choice.verdict == approvals.Approve {
+		if _, err := a.reviewOf(ctx, choice.item, previewWish{}); err != nil {
+			return colors.red(oneLine(err.Error(), 200))
 		}
 	}
-	d, err := a.signDecision(&c.item, c.verdict, decideOptions{reason: c.reason})
+	d, err := a.signDecision(&choice.item, choice.verdict, decideOptions{reason: choice.reason})
 	if err == nil {
-		c.item, err = q.Decide(ctx, c.item.ID, d)
+		choice.item, err = q.Decide(ctx, choice.item.ID, d)
 	}
 	if err != nil {
-		return p.red(oneLine(err.Error(), 200))
+		return colors.red(oneLine(err.Error(), 200))
 	}
-	return p.green(oneLine(verdictText(&c.item), 200))
+	return colors.green(oneLine(verdictText(&choice.item), 200))
 }

@@ -38,22 +38,22 @@ func (a *App) approvalsWait(ctx context.Context, id string, patience time.Durati
 	if patience < 0 || patience > maxWait {
 		return usageError("--timeout must be from 0s to 24h", "")
 	}
-	it, err := a.waitFor(ctx, id, patience)
+	item, err := a.waitFor(ctx, id, patience)
 	if err != nil {
 		return approvalFailure(err)
 	}
 	if asJSON {
-		if err := a.printJSON(it); err != nil {
+		if err := a.printJSON(item); err != nil {
 			return err
 		}
 	} else {
-		text := string(it.State)
-		if it.Decision != nil && it.Decision.Reason != "" {
-			text += ": " + it.Decision.Reason
+		text := string(item.State)
+		if item.Decision != nil && item.Decision.Reason != "" {
+			text += ": " + item.Decision.Reason
 		}
 		fmt.Fprintln(a.Out, safe(text))
 	}
-	return exitWith(waitStatus(&it))
+	return exitWith(waitStatus(&item))
 }
 
 func waitStatus(it *approvals.Item) int {
@@ -98,21 +98,21 @@ func (a *App) approvalsWatch(ctx context.Context, asJSON bool) error {
 		}
 		now := make(map[string]approvals.State, len(list))
 		for i := len(list) - 1; i >= 0; i-- {
-			it := &list[i]
-			now[it.ID] = it.State
-			if seen[it.ID] == it.State || first && it.State != approvals.Pending {
+			item := &list[i]
+			now[item.ID] = item.State
+			if seen[item.ID] == item.State || first && item.State != approvals.Pending {
 				continue
 			}
 			if asJSON {
-				b, err := encodeJSON(it, false)
+				b, err := encodeJSON(item, false)
 				if err != nil {
 					return failureBy(err, "")
 				}
 				fmt.Fprintf(a.Out, "%s\n", b)
 				continue
 			}
-			fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s\n", time.Now().Format(time.TimeOnly), a.stateText(it), oneLine(it.ID, 40),
-				oneLine(who(it), 30), oneLine(what(it), 80))
+			fmt.Fprintf(a.Out, "%s  %s  %s  %s  %s\n", time.Now().Format(time.TimeOnly), a.stateText(item), oneLine(item.ID, 40),
+				oneLine(who(item), 30), oneLine(what(item), 80))
 		}
 		seen = now
 		select {
@@ -149,23 +149,24 @@ func (a *App) decided(ctx context.Context, id string, patience time.Duration) bo
 // afterDecision waits for the person's decision, as long as the caller wants,
 // and then asks the hooks again about the same invocation: that verdict counts
 // and is recorded.
-func (a *App) afterDecision(ctx context.Context, o evalOptions, src []byte, v phases.Verdict) (phases.Verdict, error) {
+func (a *App) afterDecision(ctx context.Context, o evalOptions, src []byte,
+	verdict phases.Verdict) (phases.Verdict, error) {
 	for end, n := time.Now().Add(o.wait), 0; o.wait > 0 && n < maxQuestions; n++ {
-		id := waitsFor([]phases.Verdict{v})
+		id := waitsFor([]phases.Verdict{verdict})
 		if id == "" || !a.decided(ctx, id, time.Until(end)) {
 			break
 		}
 		host, err := a.openAsker(ctx, o)
 		if err != nil {
-			return v, err
+			return verdict, err
 		}
-		v, err = host.Wire(ctx, src)
+		verdict, err = host.Wire(ctx, src)
 		host.Close()
 		if err != nil {
-			return v, err
+			return verdict, err
 		}
 	}
-	return v, nil
+	return verdict, nil
 }
 
 // waitsFor returns the first approval that the verdicts wait for.

@@ -44,22 +44,22 @@ func (a *App) configAccept(ctx context.Context, sign orderFlags) error {
 		return err
 	}
 	defer src.Close()
-	st, err := src.Status(ctx)
+	status, err := src.Status(ctx)
 	if err != nil {
 		return recordsFailure(err)
 	}
-	o, err := a.order(sign, func() (wish, error) { return acceptWish(st), nil })
+	o, err := a.order(sign, func() (wish, error) { return acceptWish(status), nil })
 	if err != nil {
 		return err
 	}
 	var refused *client.Error
-	switch err := src.AcceptConfig(ctx, st.Revision, o); {
+	switch err := src.AcceptConfig(ctx, status.Revision, o); {
 	case errors.Is(err, kernel.ErrConflict), errors.As(err, &refused) && refused.Code == wire.CodeConflict && o == nil:
 		return failure("another revision came into force meanwhile", "Look at it, and accept it then.")
 	case err != nil:
 		return recordsFailure(err)
 	}
-	fmt.Fprintf(a.Err, "Accepted: %s. That is on record.\n", safe(st.Revision))
+	fmt.Fprintf(a.Err, "Accepted: %s. That is on record.\n", safe(status.Revision))
 	return nil
 }
 

@@ -23,7 +23,7 @@ type conformOptions struct {
 }
 
 func (a *App) conformCmd() *cobra.Command {
-	var o conformOptions
+	var options conformOptions
 	cmd := &cobra.Command{
 		Use:   "conform",
 		Short: "Hold a host or an SDK to the guest ABI",
@@ -44,7 +44,7 @@ it is belay's own host.`,
   belay conform host -v --run 'reads|range' -- python3 my_host.py
   belay conform host -- belay conform serve      # belay's own, by way of the same lines`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.conformHost(cmd.Context(), args, &o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.conformHost(cmd.Context(), args, &options) },
 	}
 	sdk := &cobra.Command{
 		Use:   "sdk MODULE.wasm",
@@ -52,12 +52,12 @@ it is belay's own host.`,
 		Long: `sdk runs the behaviours on belay's own host. MODULE is a hook that was written with the
 SDK and does what /args/do says: harness/conformance/sdk has it in C, Rust and Go.`,
 		Args: oneArg("the module of a hook that was built with the SDK"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.conformSDK(cmd.Context(), args[0], &o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.conformSDK(cmd.Context(), args[0], &options) },
 	}
 	for _, c := range []*cobra.Command{host, sdk} {
-		c.Flags().StringVar(&o.run, "run", "", "only rules whose id matches this regular expression (RE2)")
-		c.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "list every rule")
-		c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+		c.Flags().StringVar(&options.run, "run", "", "only rules whose id matches this regular expression (RE2)")
+		c.Flags().BoolVarP(&options.verbose, "verbose", "v", false, "list every rule")
+		c.Flags().BoolVar(&options.json, "json", false, "print JSON")
 	}
 	serve := &cobra.Command{
 		Use:   "serve",
@@ -119,8 +119,8 @@ func (o *conformOptions) prepare() error {
 	return nil
 }
 
-func (a *App) conformHost(ctx context.Context, argv []string, o *conformOptions) error {
-	if err := o.prepare(); err != nil {
+func (a *App) conformHost(ctx context.Context, argv []string, options *conformOptions) error {
+	if err := options.prepare(); err != nil {
 		return err
 	}
 	rules, err := conformance.Rules()
@@ -145,17 +145,17 @@ func (a *App) conformHost(ctx context.Context, argv []string, o *conformOptions)
 	}
 	var r conformReport
 	for i := range rules {
-		if err := r.add(o, rules[i].ID, rules[i].Rule, func() ([]string, error) {
+		if err := r.add(options, rules[i].ID, rules[i].Rule, func() ([]string, error) {
 			return rules[i].Verify(ctx, host)
 		}); err != nil {
 			return err
 		}
 	}
-	return a.conformed(&r, o)
+	return a.conformed(&r, options)
 }
 
-func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) error {
-	if err := o.prepare(); err != nil {
+func (a *App) conformSDK(ctx context.Context, path string, options *conformOptions) error {
+	if err := options.prepare(); err != nil {
 		return err
 	}
 	module, err := files.Read(path, maxModule)
@@ -173,13 +173,13 @@ func (a *App) conformSDK(ctx context.Context, path string, o *conformOptions) er
 	defer func() { _ = host.Close() }()
 	var r conformReport
 	for i := range list {
-		if err := r.add(o, list[i].ID, list[i].Rule, func() ([]string, error) {
+		if err := r.add(options, list[i].ID, list[i].Rule, func() ([]string, error) {
 			return list[i].Verify(ctx, host, module)
 		}); err != nil {
 			return err
 		}
 	}
-	return a.conformed(&r, o)
+	return a.conformed(&r, options)
 }
 
 func (a *App) conformServe(ctx context.Context) error {
@@ -195,28 +195,28 @@ func (a *App) conformServe(ctx context.Context) error {
 }
 
 // conformed prints what came of it, and says by the exit status whether all is kept.
-func (a *App) conformed(r *conformReport, o *conformOptions) error {
+func (a *App) conformed(report *conformReport, o *conformOptions) error {
 	if o.json {
-		raw, err := json.Marshal(r, json.Deterministic(true), jsontext.WithIndent("  "))
+		raw, err := json.Marshal(report, json.Deterministic(true), jsontext.WithIndent("  "))
 		if err != nil {
 			return failureBy(err, "")
 		}
 		fmt.Fprintf(a.Out, "%s\n", raw)
 	} else {
-		a.printConformed(r, o)
+		a.printConformed(report, o)
 	}
 	switch {
-	case r.Broken > 0:
+	case report.Broken > 0:
 		return exitWith(ExitError)
-	case len(r.Rules) == 0:
+	case len(report.Rules) == 0:
 		return failure("no rule has such an id", "Leave --run away to run all.")
 	}
 	return nil
 }
 
-func (a *App) printConformed(r *conformReport, o *conformOptions) {
+func (a *App) printConformed(report *conformReport, o *conformOptions) {
 	p := a.palette()
-	for _, i := range r.Rules {
+	for _, i := range report.Rules {
 		switch {
 		case i.Result == "broken":
 			fmt.Fprintf(a.Out, "%s  %s\n    the rule: %s\n", p.red("BROKEN"), i.ID, i.Rule)
@@ -227,12 +227,12 @@ func (a *App) printConformed(r *conformReport, o *conformOptions) {
 			fmt.Fprintf(a.Out, "%s  %s  %s\n", p.faint(i.Result), i.ID, p.faint(i.Rule))
 		}
 	}
-	fmt.Fprintf(a.Out, "%d rules: %d kept, %d broken", len(r.Rules), r.Kept, r.Broken)
-	if r.NotOffered > 0 {
-		fmt.Fprintf(a.Out, ", %d about what this host does not offer", r.NotOffered)
+	fmt.Fprintf(a.Out, "%d rules: %d kept, %d broken", len(report.Rules), report.Kept, report.Broken)
+	if report.NotOffered > 0 {
+		fmt.Fprintf(a.Out, ", %d about what this host does not offer", report.NotOffered)
 	}
-	if r.NotRun > 0 {
-		fmt.Fprintf(a.Out, ", %d not run", r.NotRun)
+	if report.NotRun > 0 {
+		fmt.Fprintf(a.Out, ", %d not run", report.NotRun)
 	}
 	fmt.Fprintln(a.Out)
 }

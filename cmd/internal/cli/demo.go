@@ -61,7 +61,7 @@ func (a *App) demoDir() (string, error) {
 	return a.state, nil
 }
 
-func (a *App) demo(ctx context.Context, o demoOptions) error {
+func (a *App) demo(ctx context.Context, options demoOptions) error {
 	dir, err := a.demoDir()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), settings, 0o600); err != nil {
 		return failureBy(err, "")
 	}
-	opts, finish, err := a.recordDemo(o)
+	opts, finish, err := a.recordDemo(options)
 	if err != nil {
 		return err
 	}
@@ -83,12 +83,12 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 	out := bufio.NewWriter(a.Out)
 	defer out.Flush()
 	sum := demoSummary{phases: map[phases.Phase]bool{}, decisions: map[phases.Decision]int{}}
-	t := newTable("PHASE", "WHAT / HOOK", "DECISION", "EFFECT", "FUEL", "TIME").alignRight(4, 5)
-	p := a.palette()
+	table := newTable("PHASE", "WHAT / HOOK", "DECISION", "EFFECT", "FUEL", "TIME").alignRight(4, 5)
+	colors := a.palette()
 	err = play(ctx, host, bytes.NewReader(session), func(line played) error {
 		for _, v := range line.verdicts {
 			sum.add(v)
-			if o.json {
+			if options.json {
 				b, err := encodeJSON(v, false)
 				if err != nil {
 					return err
@@ -98,18 +98,18 @@ func (a *App) demo(ctx context.Context, o demoOptions) error {
 				}
 				continue
 			}
-			demoRows(t, p, line.title, v)
+			demoRows(table, colors, line.title, v)
 		}
 		return nil
 	})
 	if err := finish(err); err != nil {
 		return failureBy(err, "")
 	}
-	if o.json {
+	if options.json {
 		return nil
 	}
-	t.print(out, p)
-	sum.print(out, p)
+	table.print(out, colors)
+	sum.print(out, colors)
 	report, err := statelog.Of(host.Log()).Verify(ctx, statelog.Evidence{})
 	if err != nil {
 		return failureBy(err, "")
@@ -130,71 +130,73 @@ func (a *App) recordDemo(o demoOptions) (opts belay.Options, finish func(error) 
 		}
 		return opts, func(err error) error { return err }, nil
 	}
-	f, err := a.createRecording(o.record, o.seal, localHeader(recording.SourceEval))
+	file, err := a.createRecording(o.record, o.seal, localHeader(recording.SourceEval))
 	if err != nil {
 		return opts, nil, err
 	}
-	recorder := recording.NewRecorder(f.Writer)
+	recorder := recording.NewRecorder(file.Writer)
 	opts.Recorder = recorder
 	return opts, func(err error) error {
 		if err == nil {
 			err = recorder.Err()
 		}
 		if err != nil {
-			f.abandon()
+			file.abandon()
 			return err
 		}
-		return a.recorded(f)
+		return a.recorded(file)
 	}, nil
 }
 
 // demoRows prints one row for the verdict and one for each hook with an opinion.
-func demoRows(t *table, p palette, title string, v phases.Verdict) {
+func demoRows(table *table, colors palette, title string, verdict phases.Verdict) {
 	var fuel, us int64
-	for _, h := range v.Hooks {
+	for _, h := range verdict.Hooks {
 		fuel += h.Fuel
 		us += h.DurationUS
 	}
-	decision := p.decision(string(v.Decision))
-	if v.Enforced == phases.EnforcedLatched {
+	decision := colors.decision(string(verdict.Decision))
+	if verdict.Enforced == phases.EnforcedLatched {
 		decision += " (latched)"
 	}
 	reason := ""
-	if v.Decision != phases.Allow {
-		reason = oneLine(v.Reason, 64)
+	if verdict.Decision != phases.Allow {
+		reason = oneLine(verdict.Reason, 64)
 	}
-	t.row(p.bold(string(v.Phase)), p.bold(oneLine(title, 44)), decision, reason, count(fuel), micros(us))
-	for _, h := range v.Hooks {
+	table.row(colors.bold(string(verdict.Phase)), colors.bold(oneLine(title, 44)), decision, reason, count(fuel),
+		micros(us))
+	for _, h := range verdict.Hooks {
 		if h.Decision == phases.HookNone {
 			continue
 		}
-		t.row("", "  "+safe(h.Hook), p.decision(string(h.Decision)), demoEffects(h), count(h.Fuel), micros(h.DurationUS))
+		table.row("", "  "+safe(h.Hook), colors.decision(string(h.Decision)), demoEffects(h), count(h.Fuel),
+			micros(h.DurationUS))
 	}
 }
 
 func demoEffects(h phases.HookReport) string {
 	var parts []string
-	for _, e := range h.Effects {
-		var s string
-		switch e.Kind {
+	for _, effect := range h.Effects {
+		var text string
+		switch effect.Kind {
 		case phases.EffectRewrite, phases.EffectRedact:
-			s = string(e.Kind) + " " + e.Path
-			if e.Label != "" {
-				s += " (" + e.Label + ")"
+			text = string(effect.Kind) + " " + effect.Path
+			if effect.Label != "" {
+				text += " (" + effect.Label + ")"
 			}
 		case phases.EffectAnnotate:
-			s = "annotate " + e.Key + "=" + string(e.Value)
+			text = "annotate " + effect.Key + "=" + string(effect.Value)
 		case phases.EffectClamp:
-			s = "clamp scopes"
+			text = "clamp scopes"
 		case phases.EffectBlock, phases.EffectAsk, phases.EffectContext, phases.EffectGrant:
-			s = string(e.Kind)
-			if e.Kind == phases.EffectContext {
-				s += ": " + e.Text
+			text = string(effect.Kind)
+			if effect.Kind == phases.EffectContext {
+				text += ": " + effect.Text
 			}
 		default:
-			s = string(e.Kind)
+			text = string(effect.Kind)
 		}
-		parts = append(parts, oneLine(s, 56))
+		parts = append(parts, oneLine(text, 56))
 	}
 	if len(parts) > 3 {
 		parts = append(parts[:3], fmt.Sprintf("… %d more", len(parts)-3))

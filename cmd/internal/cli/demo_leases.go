@@ -154,22 +154,22 @@ var errDemo = errors.New("the demo came out differently")
 // ask has an action decided and prints the answer. It is an error when that is not
 // what the demo tells.
 func (d *leaseDemo) ask(ctx context.Context, what, invocation string, want phases.Decision) (phases.Verdict, error) {
-	v, err := dispatch.Wire(ctx, d.host, []byte(invocation))
+	verdict, err := dispatch.Wire(ctx, d.host, []byte(invocation))
 	if err != nil {
-		return v, err
+		return verdict, err
 	}
-	why := []string{v.Reason}
-	if v.Decision == phases.Allow && len(v.Notes) > 0 {
-		why = v.Notes
+	why := []string{verdict.Reason}
+	if verdict.Decision == phases.Allow && len(verdict.Notes) > 0 {
+		why = verdict.Notes
 	}
-	d.line(what, string(v.Decision), why[0])
+	d.line(what, string(verdict.Decision), why[0])
 	for _, more := range why[1:] {
 		d.line("", "", more)
 	}
-	if v.Decision != want {
-		return v, fmt.Errorf("%w: %s: %s", errDemo, what, v.Reason)
+	if verdict.Decision != want {
+		return verdict, fmt.Errorf("%w: %s: %s", errDemo, what, verdict.Reason)
 	}
-	return v, nil
+	return verdict, nil
 }
 
 // approve decides as the reviewer does, with the demo's key instead of a person's.

@@ -194,15 +194,15 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	it, _, err := d.host.Propose(ctx, approvals.Proposal{
+	item, _, err := d.host.Propose(ctx, approvals.Proposal{
 		Module: module, Name: "no-helpers", Reason: "helpers only make a mess", Config: []byte(`{"max_depth":0}`),
 		Runtime: "custom", Session: "s-1", Agent: "coder",
 	}, peercred.Credential(os.Getuid()))
 	if err != nil {
 		return err
 	}
-	d.line("coder proposes no-helpers", string(it.State), it.Reason+"; kept under its digest, nothing of it runs")
-	r, err := d.a.reviewOf(ctx, it, previewWish{events: previewEvents})
+	d.line("coder proposes no-helpers", string(item.State), item.Reason+"; kept under its digest, nothing of it runs")
+	r, err := d.a.reviewOf(ctx, item, previewWish{events: previewEvents})
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (d *leaseDemo) proposed(ctx context.Context) error {
 		d.line(fmt.Sprintf("review: it would flip event %d", f.Seq), string(f.Would),
 			fmt.Sprintf("%s, was %s: %s", f.Phase, f.Was, f.Reason))
 	}
-	if err := d.approve(ctx, it.ID, "let us try that"); err != nil {
+	if err := d.approve(ctx, item.ID, "let us try that"); err != nil {
 		return err
 	}
 	d.bound("no-helpers", "bound in belay.yaml with exactly what the review showed")
@@ -242,7 +242,7 @@ func (d *leaseDemo) record(ctx context.Context) error {
 		return err
 	}
 	d.step("Each step is on record: who lent what to whom, who used it, who took it back")
-	t := newTable("   SEQ", "WHAT", "DECISION", "BY", "AGENT", "ABOUT").alignRight(0)
+	table := newTable("   SEQ", "WHAT", "DECISION", "BY", "AGENT", "ABOUT").alignRight(0)
 	for i := range events {
 		e := &events[i]
 		if e.Type == phases.EventHook {
@@ -252,10 +252,10 @@ func (d *leaseDemo) record(ctx context.Context) error {
 		if e.Type != phases.EventVerdict {
 			what, by, about = string(e.Type), cmp.Or(e.User, e.Binding, e.DecidedBy), e.Reason
 		}
-		t.row(fmt.Sprint(e.Seq), what, d.p.decision(oneLine(e.Decision, 12)), oneLine(by, 16), oneLine(e.Agent, 10),
+		table.row(fmt.Sprint(e.Seq), what, d.p.decision(oneLine(e.Decision, 12)), oneLine(by, 16), oneLine(e.Agent, 10),
 			oneLine(about, 64))
 	}
-	t.print(d.out, d.p)
+	table.print(d.out, d.p)
 	report, err := statelog.Of(d.host.Log()).Verify(ctx, statelog.Evidence{})
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ type evalOptions struct {
 }
 
 func (a *App) evalCmd() *cobra.Command {
-	var o evalOptions
+	var options evalOptions
 	cmd := &cobra.Command{
 		Use:   "eval [flags] < invocation.json",
 		Short: "Ask the hooks about one action, or about one a line",
@@ -71,77 +71,82 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
   belay eval --runtime claude-code --event PreToolUse.json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.runtimeSet, o.atSet = cmd.Flags().Changed("runtime"), cmd.Flags().Changed("at")
-			return a.eval(cmd.Context(), o)
+			options.runtimeSet, options.atSet = cmd.Flags().Changed("runtime"), cmd.Flags().Changed("at")
+			return a.eval(cmd.Context(), options)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVarP(&o.file, "file", "f", "", "read the invocation from this file instead of standard input")
-	f.StringArrayVar(&o.hooks, "hook", nil,
+	flags := cmd.Flags()
+	flags.StringVarP(&options.file, "file", "f", "", "read the invocation from this file instead of standard input")
+	flags.StringArrayVar(&options.hooks, "hook", nil,
 		"add an unsigned hook for this call only: FILE.wasm[,priority=N][,config=FILE]")
-	f.BoolVar(&o.lines, "lines", false, "read one invocation a line and answer one verdict a line")
-	f.StringVar(&o.runtime, "runtime", "", "take and give the form of an agent runtime: "+
+	flags.BoolVar(&options.lines, "lines", false, "read one invocation a line and answer one verdict a line")
+	flags.StringVar(&options.runtime, "runtime", "", "take and give the form of an agent runtime: "+
 		strings.Join(hookcmd.RuntimeNames(), ", "))
-	f.StringVar(&o.event, "event", "", "with --runtime: the runtime's payload (default standard input)")
-	f.StringVar(&o.forEvent, "for", "",
+	flags.StringVar(&options.event, "event", "", "with --runtime: the runtime's payload (default standard input)")
+	flags.StringVar(&options.forEvent, "for", "",
 		"with --runtime: the event that this command is registered for; another one is refused")
-	f.StringVar(&o.connect, "connect", "",
+	flags.StringVar(&options.connect, "connect", "",
 		"with --runtime: ask a daemon of another user, by url, tls.crt and invoke.token in this directory")
-	f.BoolVar(&o.verdict, "verdict", false, "with --runtime: print belay's verdict instead of the runtime's answer")
-	f.BoolVar(&o.holds, "holds-scopes", false,
+	flags.BoolVar(&options.verdict, "verdict", false,
+		"with --runtime: print belay's verdict instead of the runtime's answer")
+	flags.BoolVar(&options.holds, "holds-scopes", false,
 		"you hold the action to the verdict's scopes yourself: belay does not check it against them")
-	f.BoolVar(&o.slow, "slow-compile", false,
+	flags.BoolVar(&options.slow, "slow-compile", false,
 		"accept hooks that take up to 6 s to compile, as standard Go does (default: 1 s)")
-	f.DurationVar(&o.wait, "wait", 0,
+	flags.DurationVar(&options.wait, "wait", 0,
 		"wait so long for a person's decision when one is asked for, then ask again (up to 24h)")
-	f.StringVar(&o.atText, "at", "",
+	flags.StringVar(&options.atText, "at", "",
 		"dry run: hooks read this time (RFC 3339); nothing is recorded, used up or carried out")
-	f.StringVar(&o.record, "record", "", "also write a recording into this directory, which is not the state directory")
-	o.seal.flags(f)
-	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
+	flags.StringVar(&options.record, "record", "",
+		"also write a recording into this directory, which is not the state directory")
+	options.seal.flags(flags)
+	flags.BoolVar(&options.unsafeOpen, "unsafe-fail-open", false,
+		"UNSAFE, for debugging: a hook that fails counts as no opinion")
 	return cmd
 }
 
-func (a *App) eval(ctx context.Context, o evalOptions) error {
+func (a *App) eval(ctx context.Context, options evalOptions) error {
 	switch {
-	case o.runtimeSet && o.runtime == "":
-		_, err := adapterFor(o.runtime)
+	case options.runtimeSet && options.runtime == "":
+		_, err := adapterFor(options.runtime)
 		return err
-	case o.wait < 0 || o.wait > maxWait:
+	case options.wait < 0 || options.wait > maxWait:
 		return usageError("--wait must be from 0s to 24h", "")
-	case o.wait > 0 && (o.lines || o.record != "" || len(o.hooks) > 0 || o.unsafeOpen || o.slow):
+	case options.wait > 0 &&
+		(options.lines || options.record != "" || len(options.hooks) > 0 || options.unsafeOpen || options.slow):
 		return usageError("--wait goes with one invocation and the installed hooks", "")
-	case o.holds && o.runtime != "":
+	case options.holds && options.runtime != "":
 		return usageError("--holds-scopes and --runtime do not go together",
 			"What a runtime can hold is known to its adapter.")
-	case o.lines && o.runtime != "":
+	case options.lines && options.runtime != "":
 		return usageError("--lines and --runtime do not go together", "")
-	case (o.event != "" || o.forEvent != "" || o.verdict) && o.runtime == "":
+	case (options.event != "" || options.forEvent != "" || options.verdict) && options.runtime == "":
 		return usageError("--event, --for and --verdict need --runtime", "")
-	case o.connect != "" && (o.runtime == "" || a.state != "" || len(o.hooks) > 0 || o.unsafeOpen || o.slow ||
-		o.wait > 0 || o.atSet):
+	case options.connect != "" &&
+		(options.runtime == "" || a.state != "" || len(options.hooks) > 0 || options.unsafeOpen || options.slow ||
+			options.wait > 0 || options.atSet):
 		return usageError("--connect goes with --runtime, --for and --event, and with nothing else",
 			"What a daemon of another user decides depends on its own hooks and state.")
-	case o.record != "" && o.runtime != "":
+	case options.record != "" && options.runtime != "":
 		return usageError("--record and --runtime do not go together",
 			"`belay record --from claude-hooks` records payloads of a runtime.")
-	case o.record == "" && o.seal.set():
+	case options.record == "" && options.seal.set():
 		return usageError("--recipient, --passphrase and --unsafe-plaintext need --record", "")
-	case o.file != "" && o.event != "":
+	case options.file != "" && options.event != "":
 		return usageError("give the payload by --event or by -f, not both", "")
 	}
-	if o.atSet {
-		if err := o.parseAt(); err != nil {
+	if options.atSet {
+		if err := options.parseAt(); err != nil {
 			return err
 		}
 	}
-	if o.runtime != "" {
-		return a.evalRuntime(ctx, o)
+	if options.runtime != "" {
+		return a.evalRuntime(ctx, options)
 	}
-	if o.record != "" {
-		return a.evalRecorded(ctx, o)
+	if options.record != "" {
+		return a.evalRecorded(ctx, options)
 	}
-	return a.evalAsk(ctx, o)
+	return a.evalAsk(ctx, options)
 }
 
 // evalRecorded is eval with a recording of it. Only what this process decides can be
@@ -163,26 +168,26 @@ func (a *App) evalRecorded(ctx context.Context, o evalOptions) error {
 	return answer
 }
 
-func (a *App) evalAsk(ctx context.Context, o evalOptions) error {
-	host, err := a.openAsker(ctx, o)
+func (a *App) evalAsk(ctx context.Context, options evalOptions) error {
+	host, err := a.openAsker(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
-	if o.lines {
-		in, closeIn, err := a.open(ctx, o.file)
+	if options.lines {
+		in, closeIn, err := a.open(ctx, options.file)
 		if err != nil {
 			return err
 		}
 		defer closeIn()
 		return a.evalLines(ctx, host, in)
 	}
-	src, err := a.readInput(ctx, o.file)
+	src, err := a.readInput(ctx, options.file)
 	if err != nil {
 		return err
 	}
 	a.now.Store(&src)
-	v, err := host.Wire(ctx, src)
+	verdict, err := host.Wire(ctx, src)
 	if d := new(phases.DecodeError); errors.As(err, &d) {
 		return failure("the invocation is not valid: "+safe(d.Error()),
 			"The action counts as blocked. README.md shows the form.")
@@ -191,16 +196,16 @@ func (a *App) evalAsk(ctx context.Context, o evalOptions) error {
 	} else if err != nil {
 		return failureBy(err, "The action counts as blocked.")
 	}
-	if v, err = a.afterDecision(ctx, o, src, v); err != nil {
+	if verdict, err = a.afterDecision(ctx, options, src, verdict); err != nil {
 		return failureBy(err, "The action counts as blocked.")
 	}
 	if !a.word.Take() {
 		return exitWith(ExitError) // the process has said that it is too late
 	}
-	if err := a.printJSON(v); err != nil {
+	if err := a.printJSON(verdict); err != nil {
 		return err
 	}
-	return a.afterVerdict(v)
+	return a.afterVerdict(verdict)
 }
 
 // afterVerdict says on standard error what a verdict alone does not, and turns
@@ -223,13 +228,13 @@ func exitOf(v phases.Verdict) int {
 	return ExitBlocked
 }
 
-func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, error) {
+func (a *App) openForEval(ctx context.Context, options evalOptions) (*belay.Belay, error) {
 	dir, err := a.stateDir()
 	if err != nil {
 		return nil, err
 	}
 	var hooks []belay.AdHocHook
-	for _, spec := range o.hooks {
+	for _, spec := range options.hooks {
 		h, err := parseHook(spec)
 		if err != nil {
 			return nil, err
@@ -237,12 +242,13 @@ func (a *App) openForEval(ctx context.Context, o evalOptions) (*belay.Belay, err
 		hooks = append(hooks, h)
 	}
 	tel := a.telemetry(ctx, a.logger(), flushEval)
-	if o.at != nil { // a dry run counts in no figure
-		return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: o.slow, DryRun: true})
+	if options.at != nil { // a dry run counts in no figure
+		return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: options.slow, DryRun: true})
 	}
-	opts := belay.Options{Hooks: hooks, SlowCompile: o.slow, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer()}
-	if o.recorder != nil {
-		opts.Recorder = o.recorder
+	opts := belay.Options{Hooks: hooks, SlowCompile: options.slow, UnsafeFailOpen: options.unsafeOpen,
+		Observer: tel.Observer()}
+	if options.recorder != nil {
+		opts.Recorder = options.recorder
 	}
 	return a.openState(ctx, dir, opts)
 }
@@ -269,12 +275,12 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 // parseHook parses FILE.wasm[,priority=N][,config=FILE].
 func parseHook(spec string) (belay.AdHocHook, error) {
 	parts := strings.Split(spec, ",")
-	h := belay.AdHocHook{Path: parts[0]}
+	hook := belay.AdHocHook{Path: parts[0]}
 	bad := func(text string) (belay.AdHocHook, error) {
-		return h, usageError(fmt.Sprintf("--hook %s: %s", safe(spec), text),
+		return hook, usageError(fmt.Sprintf("--hook %s: %s", safe(spec), text),
 			"The form is FILE.wasm[,priority=N][,config=FILE].")
 	}
-	if h.Path == "" {
+	if hook.Path == "" {
 		return bad("no file is named")
 	}
 	for _, p := range parts[1:] {
@@ -285,19 +291,19 @@ func parseHook(spec string) (belay.AdHocHook, error) {
 			if err != nil {
 				return bad("priority takes a whole number")
 			}
-			h.Priority = n
+			hook.Priority = n
 		case "config":
 			b, err := readLimited(value, strictyaml.MaxSize)
 			if err != nil {
-				return h, failureBy(err, "")
+				return hook, failureBy(err, "")
 			}
-			h.Config = b
+			hook.Config = b
 		default:
 			return bad(fmt.Sprintf("%q is not known", safe(key)))
 		}
 	}
-	h.Name = strings.TrimSuffix(filepath.Base(h.Path), ".wasm")
-	return h, nil
+	hook.Name = strings.TrimSuffix(filepath.Base(hook.Path), ".wasm")
+	return hook, nil
 }
 
 // printJSON writes one value: indented for a person, on one line for a program.

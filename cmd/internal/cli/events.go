@@ -49,11 +49,11 @@ func (a *App) eventsTailCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
-	if err := checkLimit("--lines", o.n); err != nil && !(o.n == 0 && o.follow) {
+func (a *App) eventsTail(ctx context.Context, options eventsTailOptions) error {
+	if err := checkLimit("--lines", options.n); err != nil && !(options.n == 0 && options.follow) {
 		return err
 	}
-	q, err := o.query(time.Now())
+	query, err := options.query(time.Now())
 	if err != nil {
 		return err
 	}
@@ -62,19 +62,19 @@ func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
 		return err
 	}
 	defer src.Close()
-	q.Limit, q.Newest = max(1, o.n), true
-	events, err := src.Events(ctx, q)
+	query.Limit, query.Newest = max(1, options.n), true
+	events, err := src.Events(ctx, query)
 	if err != nil {
 		return recordsFailure(err)
 	}
 	var last int64
-	if o.n == 0 && len(events) > 0 {
+	if options.n == 0 && len(events) > 0 {
 		last, events = events[0].Seq, nil
 	}
-	if len(events) == 0 && !o.follow {
-		if !o.json {
+	if len(events) == 0 && !options.follow {
+		if !options.json {
 			text := "No events yet. `belay eval` records one for every verdict."
-			if o.eventFilter != (eventFilter{all: o.all}) {
+			if options.eventFilter != (eventFilter{all: options.all}) {
 				text = "No event matches."
 			}
 			fmt.Fprintln(a.Err, text)
@@ -83,17 +83,17 @@ func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
 	}
 	for {
 		for _, e := range events {
-			if err := a.printEvent(e, o.json); err != nil {
+			if err := a.printEvent(e, options.json); err != nil {
 				return err
 			}
 			last = e.Seq
 		}
-		if !o.follow {
+		if !options.follow {
 			return nil
 		}
 		if f, ok := src.(follower); ok {
-			q.Newest, q.Limit, q.After = false, 0, last
-			if err := f.Follow(ctx, q, func(e phases.Event) error { return a.printEvent(e, o.json) }); err != nil {
+			query.Newest, query.Limit, query.After = false, 0, last
+			if err := f.Follow(ctx, query, func(e phases.Event) error { return a.printEvent(e, options.json) }); err != nil {
 				return recordsFailure(err)
 			}
 			return nil
@@ -101,10 +101,10 @@ func (a *App) eventsTail(ctx context.Context, o eventsTailOptions) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(o.poll):
+		case <-time.After(options.poll):
 		}
-		q.Newest, q.Limit, q.After = false, 1000, last
-		if events, err = src.Events(ctx, q); err != nil {
+		query.Newest, query.Limit, query.After = false, 1000, last
+		if events, err = src.Events(ctx, query); err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -128,40 +128,40 @@ func (a *App) printEvent(e phases.Event, asJSON bool) error {
 
 // eventLine is one event at a glance: when, where, the decision, about what, by
 // whom and why, and what has become of the action.
-func (a *App) eventLine(e phases.Event) string {
-	p := a.palette()
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %6d  ", p.faint(e.Time.Local().Format("15:04:05.000")), e.Seq)
-	where := string(e.Phase)
-	if e.Type != phases.EventVerdict {
-		where = strings.TrimSpace(string(e.Type) + " " + where)
+func (a *App) eventLine(event phases.Event) string {
+	colors := a.palette()
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %6d  ", colors.faint(event.Time.Local().Format("15:04:05.000")), event.Seq)
+	where := string(event.Phase)
+	if event.Type != phases.EventVerdict {
+		where = strings.TrimSpace(string(event.Type) + " " + where)
 	}
-	fmt.Fprintf(&b, "%-16s ", oneLine(where, 32))
-	decision := oneLine(e.Decision, 12)
+	fmt.Fprintf(&text, "%-16s ", oneLine(where, 32))
+	decision := oneLine(event.Decision, 12)
 	if decision == "" {
 		decision = "-"
 	}
-	b.WriteString(p.decision(decision) + strings.Repeat(" ", max(0, 9-len(decision))))
+	text.WriteString(colors.decision(decision) + strings.Repeat(" ", max(0, 9-len(decision))))
 	var parts []string
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)
 		}
 	}
-	by := e.DecidedBy
-	if e.Type == phases.EventHook {
+	by := event.DecidedBy
+	if event.Type == phases.EventHook {
 		by = ""
-		add(oneLine(e.Binding, 40))
+		add(oneLine(event.Binding, 40))
 	} else {
-		add(oneLine(glance(&e), 60))
+		add(oneLine(glance(&event), 60))
 	}
-	if e.Kind != "" && e.Kind != phases.KindPolicy {
-		add(p.red(oneLine(string(e.Kind), 12)))
+	if event.Kind != "" && event.Kind != phases.KindPolicy {
+		add(colors.red(oneLine(string(event.Kind), 12)))
 	}
-	if e.Enforced == phases.EnforcedLatched {
-		add(p.yellow("latched"))
+	if event.Enforced == phases.EnforcedLatched {
+		add(colors.yellow("latched"))
 	}
-	reason := oneLine(e.Reason, 100)
+	reason := oneLine(event.Reason, 100)
 	if by = oneLine(by, 40); by != "" {
 		by = "by " + by
 		if reason != "" {
@@ -169,12 +169,12 @@ func (a *App) eventLine(e phases.Event) string {
 		}
 	}
 	add(by + reason)
-	for _, s := range became(&e) {
-		add(p.paint("36", oneLine(s, 110)))
+	for _, s := range became(&event) {
+		add(colors.paint("36", oneLine(s, 110)))
 	}
-	if e.Type == phases.EventVerdict && e.DurationUS > 0 {
-		add(p.faint(micros(e.DurationUS)))
+	if event.Type == phases.EventVerdict && event.DurationUS > 0 {
+		add(colors.faint(micros(event.DurationUS)))
 	}
-	b.WriteString(strings.Join(parts, "  "))
-	return strings.TrimRight(b.String(), " ")
+	text.WriteString(strings.Join(parts, "  "))
+	return strings.TrimRight(text.String(), " ")
 }

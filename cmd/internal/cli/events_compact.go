@@ -26,7 +26,7 @@ type eventsCompactOptions struct {
 }
 
 func (a *App) eventsCompactCmd() *cobra.Command {
-	var o eventsCompactOptions
+	var options eventsCompactOptions
 	cmd := &cobra.Command{
 		Use:   "compact {--before TIME | --keep DAYS}",
 		Short: "Remove the contents of old events; the log stays provable",
@@ -49,40 +49,40 @@ The contents themselves are gone for good. Export them first, if they may be ask
   belay events export --until 90d --output old.jsonl && belay events compact --keep 90 --yes
   belay events compact --before 2026-01-01 --why "one year is enough"`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsCompact(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsCompact(cmd.Context(), options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.before, "before", "", "remove what is older than this: RFC 3339, a date, or how long ago (90d)")
-	f.IntVar(&o.keep, "keep", 0, "remove what is older than so many days")
-	f.StringVar(&o.why, "why", "", "why, for the record")
-	f.BoolVar(&o.dryRun, "dry-run", false, "verify, and say what would be removed")
-	f.BoolVar(&o.yes, "yes", false, "do not ask")
-	f.BoolVar(&o.json, "json", false, "print JSON")
-	o.sign.flags(f)
+	f.StringVar(&options.before, "before", "", "remove what is older than this: RFC 3339, a date, or how long ago (90d)")
+	f.IntVar(&options.keep, "keep", 0, "remove what is older than so many days")
+	f.StringVar(&options.why, "why", "", "why, for the record")
+	f.BoolVar(&options.dryRun, "dry-run", false, "verify, and say what would be removed")
+	f.BoolVar(&options.yes, "yes", false, "do not ask")
+	f.BoolVar(&options.json, "json", false, "print JSON")
+	options.sign.flags(f)
 	return cmd
 }
 
 func (o *eventsCompactOptions) compaction(now time.Time) (client.Compaction, error) {
 	const hint = "Say --before TIME, --keep DAYS or --statement FILE, one of them."
-	c := client.Compaction{Why: o.why, DryRun: o.dryRun}
+	compaction := client.Compaction{Why: o.why, DryRun: o.dryRun}
 	switch {
 	case o.sign.statement != "" && o.before == "" && o.keep == 0:
-		return c, nil
+		return compaction, nil
 	case o.sign.statement != "" || (o.before == "") == (o.keep == 0):
-		return c, usageError("events compact takes how much to keep", hint)
+		return compaction, usageError("events compact takes how much to keep", hint)
 	case o.keep < 0 || o.keep > 36_500:
-		return c, usageError("--keep takes 1 to 36500 days", "")
+		return compaction, usageError("--keep takes 1 to 36500 days", "")
 	case o.keep > 0:
-		c.Before = now.Add(-time.Duration(o.keep) * 24 * time.Hour)
-		return c, nil
+		compaction.Before = now.Add(-time.Duration(o.keep) * 24 * time.Hour)
+		return compaction, nil
 	}
 	var err error
-	c.Before, err = instant("--before", o.before, now)
-	return c, err
+	compaction.Before, err = instant("--before", o.before, now)
+	return compaction, err
 }
 
-func (a *App) eventsCompact(ctx context.Context, o eventsCompactOptions) error {
-	c, err := o.compaction(time.Now())
+func (a *App) eventsCompact(ctx context.Context, options eventsCompactOptions) error {
+	compaction, err := options.compaction(time.Now())
 	if err != nil {
 		return err
 	}
@@ -91,43 +91,43 @@ func (a *App) eventsCompact(ctx context.Context, o eventsCompactOptions) error {
 		return err
 	}
 	defer src.Close()
-	if o.sign.statement != "" {
-		if c.Statement, err = a.readOrder(o.sign.statement); err != nil {
+	if options.sign.statement != "" {
+		if compaction.Statement, err = a.readOrder(options.sign.statement); err != nil {
 			return err
 		}
 	}
 	var would wire.Compacted
-	if !o.dryRun {
-		ask := c
+	if !options.dryRun {
+		ask := compaction
 		ask.DryRun = true
 		if would, err = src.Compact(ctx, ask); err != nil {
 			return recordsFailure(err)
 		}
 		if would.Events == 0 {
 			would.DryRun = false
-			return a.printCompacted(would, o)
+			return a.printCompacted(would, options)
 		}
 	}
-	if !o.dryRun && !o.yes {
+	if !options.dryRun && !options.yes {
 		if err := a.confirm(fmt.Sprintf("The contents of %s events, up to number %d, would be gone for good.",
 			count(would.Events), would.Through)); err != nil {
 			return err
 		}
 	}
-	if !o.dryRun && c.Statement == nil {
-		c.Statement, err = a.order(o.sign, func() (wish, error) { return compactWish(ctx, src, would) })
+	if !options.dryRun && compaction.Statement == nil {
+		compaction.Statement, err = a.order(options.sign, func() (wish, error) { return compactWish(ctx, src, would) })
 		if err != nil {
 			return err
 		}
-		if c.Statement != nil {
-			c.Before = time.Time{} // the statement says which events
+		if compaction.Statement != nil {
+			compaction.Before = time.Time{} // the statement says which events
 		}
 	}
-	r, err := src.Compact(ctx, c)
+	r, err := src.Compact(ctx, compaction)
 	if err != nil {
 		return recordsFailure(err)
 	}
-	return a.printCompacted(r, o)
+	return a.printCompacted(r, options)
 }
 
 // compactWish is the order that removes what a dry run would have removed.

@@ -26,7 +26,7 @@ type eventsExportOptions struct {
 }
 
 func (a *App) eventsExportCmd() *cobra.Command {
-	var o eventsExportOptions
+	var options eventsExportOptions
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write events for other programs: JSON lines, OTLP logs, CEF",
@@ -38,27 +38,27 @@ number of its last event to --after.`,
   belay events export --format cef --since 24h
   belay events export --format otlp --after 4711`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsExport(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsExport(cmd.Context(), options) },
 	}
-	o.all = true
-	o.flags(cmd.Flags())
-	cmd.Flags().StringVar(&o.format, "format", string(export.JSONL),
+	options.all = true
+	options.flags(cmd.Flags())
+	cmd.Flags().StringVar(&options.format, "format", string(export.JSONL),
 		"jsonl, otlp (OTLP/JSON logs, one request a line) or cef")
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "file to write (default: standard output)")
-	cmd.Flags().Int64Var(&o.after, "after", 0, "only events with a larger number")
+	cmd.Flags().StringVarP(&options.output, "output", "o", "", "file to write (default: standard output)")
+	cmd.Flags().Int64Var(&options.after, "after", 0, "only events with a larger number")
 	return cmd
 }
 
-func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
-	q, err := o.query(time.Now())
+func (a *App) eventsExport(ctx context.Context, options eventsExportOptions) error {
+	query, err := options.query(time.Now())
 	if err != nil {
 		return err
 	}
-	if o.after < 0 {
+	if options.after < 0 {
 		return usageError("--after cannot be negative", "")
 	}
-	if _, err := export.New(export.Format(o.format), io.Discard, ""); err != nil {
-		return usageError(fmt.Sprintf("--format: there is no format %q", safe(o.format)),
+	if _, err := export.New(export.Format(options.format), io.Discard, ""); err != nil {
+		return usageError(fmt.Sprintf("--format: there is no format %q", safe(options.format)),
 			"The formats are "+joined(export.Formats())+".")
 	}
 	src, err := a.openEvents(ctx)
@@ -66,29 +66,29 @@ func (a *App) eventsExport(ctx context.Context, o eventsExportOptions) error {
 		return err
 	}
 	defer src.Close()
-	q.After = o.after
-	if o.output == "" {
-		_, err := a.exportTo(ctx, a.Out, src, q, o.format)
+	query.After = options.after
+	if options.output == "" {
+		_, err := a.exportTo(ctx, a.Out, src, query, options.format)
 		return err
 	}
-	f, err := files.Create(o.output, files.Options{Perm: 0o600, Existing: true})
+	f, err := files.Create(options.output, files.Options{Perm: 0o600, Existing: true})
 	if err != nil {
 		return failureBy(err, "")
 	}
 	defer func() { _ = f.Discard() }() // nothing to do once it has been put in place
-	n, err := a.exportTo(ctx, f, src, q, o.format)
+	n, err := a.exportTo(ctx, f, src, query, options.format)
 	if err != nil {
 		return err
 	}
 	if err := f.Commit(); err != nil {
 		return failureBy(err, "")
 	}
-	fmt.Fprintf(a.Err, "%s events are in %s.\n", count(n), safe(o.output))
+	fmt.Fprintf(a.Err, "%s events are in %s.\n", count(n), safe(options.output))
 	return nil
 }
 
 // exportTo writes the logged events and returns their number.
-func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q wire.Query,
+func (a *App) exportTo(ctx context.Context, to io.Writer, src events, query wire.Query,
 	format string) (n int64, err error) {
 	newest, err := src.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err != nil {
@@ -102,9 +102,9 @@ func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q wire.Que
 	if err != nil {
 		return 0, failureBy(err, "")
 	}
-	q.Before, q.Limit = newest[0].Seq+1, exportPage
+	query.Before, query.Limit = newest[0].Seq+1, exportPage
 	for {
-		events, err := src.Events(ctx, q)
+		events, err := src.Events(ctx, query)
 		if err != nil {
 			return n, recordsFailure(err)
 		}
@@ -115,7 +115,7 @@ func (a *App) exportTo(ctx context.Context, to io.Writer, src events, q wire.Que
 		if len(events) < exportPage {
 			break
 		}
-		q.After = events[len(events)-1].Seq
+		query.After = events[len(events)-1].Seq
 	}
 	if err := out.Flush(); err != nil {
 		return n, failureBy(err, "")

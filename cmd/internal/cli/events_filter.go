@@ -21,20 +21,20 @@ type eventFilter struct {
 	all                                             bool
 }
 
-func (o *eventFilter) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.since, "since", "", "not before this time: RFC 3339, a date, or how long ago (90m, 2h, 7d)")
-	f.StringVar(&o.until, "until", "", "before this time, in the same forms")
-	f.StringVar(&o.phase, "phase", "", "of this phase, such as pre_tool")
-	f.StringVar(&o.decision, "decision", "",
+func (o *eventFilter) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.since, "since", "", "not before this time: RFC 3339, a date, or how long ago (90m, 2h, 7d)")
+	flags.StringVar(&o.until, "until", "", "before this time, in the same forms")
+	flags.StringVar(&o.phase, "phase", "", "of this phase, such as pre_tool")
+	flags.StringVar(&o.decision, "decision", "",
 		"with this decision: allow, ask, block; of hooks also none, transform, grant, error")
-	f.StringVar(&o.kind, "kind", "", "decided by a policy, or blocked by this kind of failure")
-	f.StringVar(&o.hook, "hook", "", "turns of this hook, by the name of its binding")
-	f.StringVar(&o.tool, "tool", "", "about this tool, by its normalised name, such as exec")
-	f.StringVar(&o.agent, "agent", "", "of this agent")
-	f.StringVar(&o.session, "session", "", "of this session")
-	f.StringVar(&o.runtime, "runtime", "", "of this agent runtime")
-	f.StringVar(&o.invocation, "invocation", "", "of the invocation with this id")
-	f.StringVar(&o.typ, "type", "", "of this type: "+joined(phases.EventTypes()))
+	flags.StringVar(&o.kind, "kind", "", "decided by a policy, or blocked by this kind of failure")
+	flags.StringVar(&o.hook, "hook", "", "turns of this hook, by the name of its binding")
+	flags.StringVar(&o.tool, "tool", "", "about this tool, by its normalised name, such as exec")
+	flags.StringVar(&o.agent, "agent", "", "of this agent")
+	flags.StringVar(&o.session, "session", "", "of this session")
+	flags.StringVar(&o.runtime, "runtime", "", "of this agent runtime")
+	flags.StringVar(&o.invocation, "invocation", "", "of the invocation with this id")
+	flags.StringVar(&o.typ, "type", "", "of this type: "+joined(phases.EventTypes()))
 }
 
 // narrow adds the flags that pick whole sessions; when says what they go with.
@@ -72,62 +72,62 @@ func eventDecisions() []string {
 
 // query turns the flags into a query without a limit. Turns of hooks are left out
 // unless something asks for them.
-func (o *eventFilter) query(now time.Time) (q wire.Query, err error) {
-	q = wire.Query{
+func (o *eventFilter) query(now time.Time) (query wire.Query, err error) {
+	query = wire.Query{
 		Type: phases.EventType(o.typ), Phase: phases.Phase(o.phase), Decision: o.decision, Kind: phases.Kind(o.kind),
 		Binding: o.hook,
 		Tool:    o.tool, Agent: o.agent, Session: o.session, Runtime: o.runtime, Invocation: o.invocation,
 	}
 	switch {
-	case o.phase != "" && !q.Phase.Valid():
-		return q, usageError(fmt.Sprintf("--phase: there is no phase %q", safe(o.phase)),
+	case o.phase != "" && !query.Phase.Valid():
+		return query, usageError(fmt.Sprintf("--phase: there is no phase %q", safe(o.phase)),
 			"The phases are "+joined(phases.Phases())+".")
 	case o.decision != "" && !slices.Contains(eventDecisions(), o.decision):
-		return q, usageError(fmt.Sprintf("--decision: there is no decision %q", safe(o.decision)),
+		return query, usageError(fmt.Sprintf("--decision: there is no decision %q", safe(o.decision)),
 			"The decisions are "+joined(eventDecisions())+".")
-	case o.kind != "" && !slices.Contains(phases.Kinds(), q.Kind):
-		return q, usageError(fmt.Sprintf("--kind: there is no kind %q", safe(o.kind)),
+	case o.kind != "" && !slices.Contains(phases.Kinds(), query.Kind):
+		return query, usageError(fmt.Sprintf("--kind: there is no kind %q", safe(o.kind)),
 			"The kinds are "+joined(phases.Kinds())+".")
-	case o.typ != "" && !slices.Contains(phases.EventTypes(), q.Type):
-		return q, usageError(fmt.Sprintf("--type: there is no type %q", safe(o.typ)),
+	case o.typ != "" && !slices.Contains(phases.EventTypes(), query.Type):
+		return query, usageError(fmt.Sprintf("--type: there is no type %q", safe(o.typ)),
 			"The types are "+joined(phases.EventTypes())+".")
 	}
-	if q.Since, err = instant("--since", o.since, now); err != nil {
-		return q, err
+	if query.Since, err = instant("--since", o.since, now); err != nil {
+		return query, err
 	}
-	if q.Until, err = instant("--until", o.until, now); err != nil {
-		return q, err
+	if query.Until, err = instant("--until", o.until, now); err != nil {
+		return query, err
 	}
-	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
-		return q, usageError("--since must be before --until", "")
+	if !query.Since.IsZero() && !query.Until.IsZero() && !query.Since.Before(query.Until) {
+		return query, usageError("--since must be before --until", "")
 	}
-	if !o.all && q.Type == "" && q.Binding == "" {
-		q.Except = phases.EventHook
+	if !o.all && query.Type == "" && query.Binding == "" {
+		query.Except = phases.EventHook
 	}
-	return q, nil
+	return query, nil
 }
 
 // maxAgo keeps days and weeks within the range of a duration.
 const maxAgo = 100 * 366 * 24 * time.Hour
 
 // instant reads a time that is given as such, or as how long ago it was.
-func instant(flag, s string, now time.Time) (time.Time, error) {
-	if s == "" {
+func instant(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
 		return time.Time{}, nil
 	}
-	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil
 	}
 	for _, form := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(form, s, time.Local); err == nil {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
 			return t, nil
 		}
 	}
-	if d, ok := ago(s); ok {
+	if d, ok := ago(text); ok {
 		return now.Add(-d), nil
 	}
 	return time.Time{},
-		usageError(fmt.Sprintf("%s: %q is no time", flag, safe(s)),
+		usageError(fmt.Sprintf("%s: %q is no time", flag, safe(text)),
 			"Times look like 2026-03-01T12:00:00Z, 2026-03-01 or 2h (two hours ago); 7d and 2w are days and weeks.")
 }
 

@@ -16,9 +16,9 @@ import (
 // safe for terminals.
 
 // glance says in a few words what an event was about.
-func glance(e *phases.Event) string {
+func glance(event *phases.Event) string {
 	get := func(ptr string) string {
-		v, ok := phases.Get(e.Input, "/action"+ptr)
+		v, ok := phases.Get(event.Input, "/action"+ptr)
 		if !ok {
 			return ""
 		}
@@ -28,20 +28,20 @@ func glance(e *phases.Event) string {
 		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
 	}
 	out := func(ptr string) string {
-		v, _ := phases.Get(e.Output, ptr)
+		v, _ := phases.Get(event.Output, ptr)
 		return plainValue(v)
 	}
-	switch e.Type {
+	switch event.Type {
 	case phases.EventIntent, phases.EventOutcome:
-		return join(e.Tool, mainArgument(e), "for "+e.Binding)
+		return join(event.Tool, mainArgument(event), "for "+event.Binding)
 	case phases.EventApproval:
-		return join(e.Tool, out("/approval"), "of "+e.Binding)
+		return join(event.Tool, out("/approval"), "of "+event.Binding)
 	case phases.EventLease:
-		return join(out("/lease/capability"), e.Binding)
+		return join(out("/lease/capability"), event.Binding)
 	}
-	switch e.Phase {
+	switch event.Phase {
 	case phases.PreTool, phases.PostTool:
-		return join(e.Tool, mainArgument(e))
+		return join(event.Tool, mainArgument(event))
 	case phases.PrePlan:
 		return join(get("/kind"), get("/command"), get("/text"))
 	case phases.PreSend:
@@ -63,7 +63,7 @@ func glance(e *phases.Event) string {
 	case phases.Audit:
 		return get("/kind")
 	}
-	return e.Tool
+	return event.Tool
 }
 
 // mainArgument is the one argument that says most about a call.
@@ -90,28 +90,28 @@ func plainValue(v jsontext.Value) string {
 }
 
 // became says in a few words what the verdict adds to or changes in the action.
-func became(e *phases.Event) []string {
+func became(event *phases.Event) []string {
 	var parts []string
-	if e.Type == phases.EventHook {
+	if event.Type == phases.EventHook {
 		var r phases.HookReport
-		if v, ok := phases.Get(e.Output, "/effects"); ok && json.Unmarshal(v, &r.Effects) == nil && len(r.Effects) > 0 {
+		if v, ok := phases.Get(event.Output, "/effects"); ok && json.Unmarshal(v, &r.Effects) == nil && len(r.Effects) > 0 {
 			return []string{demoEffects(r)}
 		}
 		return nil
 	}
-	for i, ptr := range e.Changed {
+	for i, ptr := range event.Changed {
 		if i == 2 {
-			parts = append(parts, fmt.Sprintf("%d more changes", len(e.Changed)-i))
+			parts = append(parts, fmt.Sprintf("%d more changes", len(event.Changed)-i))
 			break
 		}
-		before, after, ok := change(e, ptr)
+		before, after, ok := change(event, ptr)
 		if !ok {
 			parts = append(parts, "changed "+ptr)
 			continue
 		}
 		parts = append(parts, ptr+" "+oneLine(orNone(before), 30)+" → "+oneLine(orNone(after), 30))
 	}
-	if v, ok := phases.Get(e.Output, "/metadata"); ok {
+	if v, ok := phases.Get(event.Output, "/metadata"); ok {
 		var md phases.Metadata
 		if json.Unmarshal(v, &md) == nil && len(md) > 0 {
 			keys := make([]string, 0, len(md))
@@ -129,13 +129,13 @@ func became(e *phases.Event) []string {
 		}
 	}
 	for _, m := range []struct{ ptr, word string }{{"/reply", "reply"}, {"/retry", "retry"}, {"/grant", "grant"}} {
-		if v, ok := phases.Get(e.Output, m.ptr); ok && v.Kind() == '{' {
+		if v, ok := phases.Get(event.Output, m.ptr); ok && v.Kind() == '{' {
 			parts = append(parts, m.word)
 		}
 	}
 	for _, m := range []struct{ ptr, word string }{{"/contexts", "context"}, {"/artifacts", "artifact"}} {
 		var list []jsontext.Value
-		if v, ok := phases.Get(e.Output, m.ptr); ok && json.Unmarshal(v, &list) == nil && len(list) > 0 {
+		if v, ok := phases.Get(event.Output, m.ptr); ok && json.Unmarshal(v, &list) == nil && len(list) > 0 {
 			parts = append(parts, fmt.Sprintf("%d× %s", len(list), m.word))
 		}
 	}

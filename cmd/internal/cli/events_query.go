@@ -18,7 +18,7 @@ type eventsQueryOptions struct {
 }
 
 func (a *App) eventsQueryCmd() *cobra.Command {
-	var o eventsQueryOptions
+	var options eventsQueryOptions
 	cmd := &cobra.Command{
 		Use:   "query",
 		Short: "Find events by time, phase, decision, kind, hook, tool, agent or session",
@@ -29,21 +29,21 @@ when there are more than --limit. Turns of hooks are left out unless --hook,
   belay events query --hook command-block --since 7d
   belay events query --kind fuel --json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsQuery(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsQuery(cmd.Context(), options) },
 	}
-	o.flags(cmd.Flags())
-	cmd.Flags().BoolVar(&o.all, "all", false, "also the turns of single hooks")
-	cmd.Flags().IntVarP(&o.limit, "limit", "n", 100, "how many at most")
-	cmd.Flags().BoolVar(&o.json, "json", false, "one JSON object a line")
+	options.flags(cmd.Flags())
+	cmd.Flags().BoolVar(&options.all, "all", false, "also the turns of single hooks")
+	cmd.Flags().IntVarP(&options.limit, "limit", "n", 100, "how many at most")
+	cmd.Flags().BoolVar(&options.json, "json", false, "one JSON object a line")
 	return cmd
 }
 
-func (a *App) eventsQuery(ctx context.Context, o eventsQueryOptions) error {
-	q, err := o.query(time.Now())
+func (a *App) eventsQuery(ctx context.Context, options eventsQueryOptions) error {
+	query, err := options.query(time.Now())
 	if err != nil {
 		return err
 	}
-	if err := checkLimit("--limit", o.limit); err != nil {
+	if err := checkLimit("--limit", options.limit); err != nil {
 		return err
 	}
 	src, err := a.openEvents(ctx)
@@ -51,12 +51,12 @@ func (a *App) eventsQuery(ctx context.Context, o eventsQueryOptions) error {
 		return err
 	}
 	defer src.Close()
-	q.Limit, q.Newest = o.limit, true
-	events, err := src.Events(ctx, q)
+	query.Limit, query.Newest = options.limit, true
+	events, err := src.Events(ctx, query)
 	if err != nil {
 		return recordsFailure(err)
 	}
-	if o.json {
+	if options.json {
 		for _, e := range events {
 			if err := a.printEvent(e, true); err != nil {
 				return err
@@ -69,41 +69,42 @@ func (a *App) eventsQuery(ctx context.Context, o eventsQueryOptions) error {
 	} else {
 		a.printEvents(events)
 	}
-	if gone, _, err := src.Compacted(ctx); err == nil && len(events) < o.limit && q.After < gone {
+	if gone, _, err := src.Compacted(ctx); err == nil && len(events) < options.limit && query.After < gone {
 		fmt.Fprintf(a.Err, "Events 1 to %d were compacted: their contents are gone and were not searched.\n", gone)
 	}
-	if len(events) == o.limit {
+	if len(events) == options.limit {
 		fmt.Fprintf(a.Err,
 			"These are the newest %s; there may be more. --limit shows more, `belay events export` writes them all.\n",
-			count(int64(o.limit)))
+			count(int64(options.limit)))
 	}
 	return nil
 }
 
 // printEvents prints a table for people.
 func (a *App) printEvents(events []phases.Event) {
-	p := a.palette()
-	t := newTable("SEQ", "TIME", "PHASE", "DECISION", "BY", "KIND", "SESSION", "WHAT", "WHY").alignRight(0)
-	for _, e := range events {
-		by := e.DecidedBy
-		if e.Type == phases.EventHook {
-			by = e.Binding
+	colors := a.palette()
+	table := newTable("SEQ", "TIME", "PHASE", "DECISION", "BY", "KIND", "SESSION", "WHAT", "WHY").alignRight(0)
+	for _, event := range events {
+		by := event.DecidedBy
+		if event.Type == phases.EventHook {
+			by = event.Binding
 		}
-		why := e.Reason
+		why := event.Reason
 		if why == "" {
-			why = strings.Join(became(&e), ", ")
+			why = strings.Join(became(&event), ", ")
 		}
-		phase := oneLine(string(e.Phase), 20)
-		if e.Type != phases.EventVerdict {
-			phase = oneLine(string(e.Type)+" "+string(e.Phase), 28)
+		phase := oneLine(string(event.Phase), 20)
+		if event.Type != phases.EventVerdict {
+			phase = oneLine(string(event.Type)+" "+string(event.Phase), 28)
 		}
-		kind := e.Kind
+		kind := event.Kind
 		if kind == phases.KindPolicy {
 			kind = ""
 		}
-		t.row(fmt.Sprint(e.Seq), e.Time.Local().Format(time.DateTime), phase, p.decision(oneLine(e.Decision, 12)),
+		table.row(fmt.Sprint(event.Seq), event.Time.Local().Format(time.DateTime), phase,
+			colors.decision(oneLine(event.Decision, 12)),
 			oneLine(by, 24),
-			oneLine(string(kind), 10), oneLine(e.Session, 16), oneLine(glance(&e), 40), oneLine(why, 60))
+			oneLine(string(kind), 10), oneLine(event.Session, 16), oneLine(glance(&event), 40), oneLine(why, 60))
 	}
-	t.print(a.Out, p)
+	table.print(a.Out, colors)
 }

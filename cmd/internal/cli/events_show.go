@@ -37,7 +37,7 @@ func (a *App) eventsShowCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) error {
+func (a *App) eventsShow(ctx context.Context, ref string, options eventsShowOptions) error {
 	src, err := a.openEvents(ctx)
 	if err != nil {
 		return err
@@ -59,9 +59,9 @@ func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) e
 		}
 		return failure(fmt.Sprintf("there is no event %q", safe(ref)), "`belay events tail` lists the newest.")
 	}
-	e := events[0]
-	if o.json {
-		b, err := export.JSON(&e)
+	event := events[0]
+	if options.json {
+		b, err := export.JSON(&event)
 		if err != nil {
 			return failureBy(err, "")
 		}
@@ -71,9 +71,9 @@ func (a *App) eventsShow(ctx context.Context, ref string, o eventsShowOptions) e
 		_, err = a.Out.Write(append(b, '\n'))
 		return err
 	}
-	a.describeEvent(e)
-	if e.Type == phases.EventVerdict && e.Invocation != "" {
-		return a.describeTurns(ctx, src, e)
+	a.describeEvent(event)
+	if event.Type == phases.EventVerdict && event.Invocation != "" {
+		return a.describeTurns(ctx, src, event)
 	}
 	return nil
 }
@@ -94,65 +94,65 @@ func (a *App) rawField(name, value string) {
 		strings.ReplaceAll(value, "\n", "\n"+pad))
 }
 
-func (a *App) describeEvent(e phases.Event) {
+func (a *App) describeEvent(event phases.Event) {
 	p := a.palette()
-	a.field("event", fmt.Sprintf("%d  %s", e.Seq, e.ID))
-	a.field("time", e.Time.Local().Format(time.RFC3339Nano))
-	a.field("type", string(e.Type))
-	a.field("phase", string(e.Phase))
-	if e.Decision != "" {
-		decision := p.decision(oneLine(e.Decision, 40))
-		if e.DecidedBy != "" {
-			decision += "  by " + oneLine(e.DecidedBy, 100)
+	a.field("event", fmt.Sprintf("%d  %s", event.Seq, event.ID))
+	a.field("time", event.Time.Local().Format(time.RFC3339Nano))
+	a.field("type", string(event.Type))
+	a.field("phase", string(event.Phase))
+	if event.Decision != "" {
+		decision := p.decision(oneLine(event.Decision, 40))
+		if event.DecidedBy != "" {
+			decision += "  by " + oneLine(event.DecidedBy, 100)
 		}
-		if e.Kind != "" {
-			decision += "  (" + oneLine(string(e.Kind), 40) + ")"
+		if event.Kind != "" {
+			decision += "  (" + oneLine(string(event.Kind), 40) + ")"
 		}
 		a.rawField("decision", decision)
 	}
-	a.field("enforced", string(e.Enforced))
-	a.field("reason", e.Reason)
-	a.field("detail", e.Detail)
-	a.field("tool", e.Tool)
+	a.field("enforced", string(event.Enforced))
+	a.field("reason", event.Reason)
+	a.field("detail", event.Detail)
+	a.field("tool", event.Tool)
 	var who []string
-	for _, s := range []string{e.Runtime, e.Session, e.Agent, e.Run, e.User} {
+	for _, s := range []string{event.Runtime, event.Session, event.Agent, event.Run, event.User} {
 		if s != "" {
 			who = append(who, s)
 		}
 	}
 	a.field("caller", strings.Join(who, " / "))
-	a.field("invocation", e.Invocation)
-	a.field("trace", e.Traceparent)
-	a.field("hook", strings.TrimSpace(e.Binding+" "+e.HookVersion+" "+string(e.Tier)))
-	a.field("digest", e.HookDigest)
-	a.field("signer", e.Signer)
-	a.field("policy", e.PolicyRevision)
-	a.describeChanges(&e)
-	if len(e.Input) > 0 {
-		a.field("input", indentJSON(e.Input))
+	a.field("invocation", event.Invocation)
+	a.field("trace", event.Traceparent)
+	a.field("hook", strings.TrimSpace(event.Binding+" "+event.HookVersion+" "+string(event.Tier)))
+	a.field("digest", event.HookDigest)
+	a.field("signer", event.Signer)
+	a.field("policy", event.PolicyRevision)
+	a.describeChanges(&event)
+	if len(event.Input) > 0 {
+		a.field("input", indentJSON(event.Input))
 	}
-	if len(e.Output) > 0 {
-		a.field("output", indentJSON(e.Output))
+	if len(event.Output) > 0 {
+		a.field("output", indentJSON(event.Output))
 	}
-	a.field("masked", strings.Join(e.Masked, " "))
-	a.field("in digest", e.InputDigest)
-	a.field("out digest", e.OutputDigest)
-	for _, l := range e.Logs {
+	a.field("masked", strings.Join(event.Masked, " "))
+	a.field("in digest", event.InputDigest)
+	a.field("out digest", event.OutputDigest)
+	for _, l := range event.Logs {
 		a.field("log", oneLine(l, 400))
 	}
-	for _, n := range e.Notes {
+	for _, n := range event.Notes {
 		a.field("note", oneLine(n, 400))
 	}
-	if e.Fuel > 0 || e.DurationUS > 0 {
+	if event.Fuel > 0 || event.DurationUS > 0 {
 		a.field("cost",
-			fmt.Sprintf("%s fuel, %s memory, %d hostcalls, %s", count(e.Fuel), bytesText(e.MemoryPeak), e.Hostcalls,
-				micros(e.DurationUS)))
+			fmt.Sprintf("%s fuel, %s memory, %d hostcalls, %s", count(event.Fuel), bytesText(event.MemoryPeak), event.Hostcalls,
+				micros(event.DurationUS)))
 	}
 }
 
 // describeChanges shows every changed member of the action before and after.
 func (a *App) describeChanges(e *phases.Event) {
-	p := a.palette()
+	colors := a.palette()
 	for _, ptr := range e.Changed {
 		at := ptr
 		if at == "" {
@@ -168,11 +168,11 @@ func (a *App) describeChanges(e *phases.Event) {
 			line := string(l.Op) + " " + strings.ReplaceAll(safe(l.Text), "\n", " ")
 			switch l.Op {
 			case '-':
-				line = p.red(line)
+				line = colors.red(line)
 			case '+':
-				line = p.green(line)
+				line = colors.green(line)
 			default:
-				line = p.faint(line)
+				line = colors.faint(line)
 			}
 			fmt.Fprintf(a.Out, "%s%s\n", strings.Repeat(" ", fieldWidth), strings.TrimRight(line, " "))
 		}

@@ -21,7 +21,7 @@ type eventsVerifyOptions struct {
 }
 
 func (a *App) eventsVerifyCmd() *cobra.Command {
-	var o eventsVerifyOptions
+	var options eventsVerifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Prove that no event was changed, removed or moved",
@@ -37,20 +37,20 @@ With --proof it checks a proof of ` + "`belay events prove`" + ` instead, withou
   belay events verify --against exported.jsonl
   belay events verify --proof 17.proof --key "$(cat noted.key)"`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsVerify(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsVerify(cmd.Context(), options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.checkpoint, "checkpoint", "", "file of checkpoints from outside the database")
-	f.StringVar(&o.against, "against", "", "JSON lines of events that were exported earlier")
-	f.StringVar(&o.proof, "proof", "", "check this proof, without the database; needs --key")
-	f.StringVar(&o.key, "key", "", "verifier `KEY`, as belay events key printed it when it could be trusted")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&options.checkpoint, "checkpoint", "", "file of checkpoints from outside the database")
+	f.StringVar(&options.against, "against", "", "JSON lines of events that were exported earlier")
+	f.StringVar(&options.proof, "proof", "", "check this proof, without the database; needs --key")
+	f.StringVar(&options.key, "key", "", "verifier `KEY`, as belay events key printed it when it could be trusted")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
-	if o.proof != "" {
-		return a.verifyProof(o)
+func (a *App) eventsVerify(ctx context.Context, options eventsVerifyOptions) error {
+	if options.proof != "" {
+		return a.verifyProof(options)
 	}
 	dir, err := a.stateDir()
 	if err != nil {
@@ -61,9 +61,9 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 		return err
 	}
 	defer log.Close()
-	ev := statelog.Evidence{Verifier: o.key, Checkpoints: o.checkpoint}
-	if o.against != "" {
-		f, err := openFile(o.against)
+	ev := statelog.Evidence{Verifier: options.key, Checkpoints: options.checkpoint}
+	if options.against != "" {
+		f, err := openFile(options.against)
 		if err != nil {
 			return failureBy(err, "")
 		}
@@ -74,7 +74,7 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 	if err != nil {
 		return failureBy(err, "The log could not be verified: nothing is known about it.")
 	}
-	if o.json {
+	if options.json {
 		if err := a.printJSON(r); err != nil {
 			return err
 		}
@@ -87,21 +87,21 @@ func (a *App) eventsVerify(ctx context.Context, o eventsVerifyOptions) error {
 	return nil
 }
 
-func printLogReport(w io.Writer, r statelog.Report) {
-	if r.Wrong != nil {
-		fmt.Fprintf(w,
+func printLogReport(out io.Writer, report statelog.Report) {
+	if report.Wrong != nil {
+		fmt.Fprintf(out,
 			"events verify: WRONG: %s\n%d events; %d are not covered by an outside checkpoint that was confirmed before that\n",
-			oneLine(r.Wrong.Text, 400), r.Events, r.Uncovered)
+			oneLine(report.Wrong.Text, 400), report.Events, report.Uncovered)
 		return
 	}
-	fmt.Fprintf(w, "events verify: ok\n")
-	if r.Compacted > 0 {
-		fmt.Fprintf(w,
-			"events 1 to %d are compacted, as event %d announces: their hashes were checked, their contents cannot be any more\n", r.Compacted, r.Announced)
+	fmt.Fprintf(out, "events verify: ok\n")
+	if report.Compacted > 0 {
+		fmt.Fprintf(out,
+			"events 1 to %d are compacted, as event %d announces: their hashes were checked, their contents cannot be any more\n", report.Compacted, report.Announced)
 	}
-	for _, rec := range r.Recovered {
+	for _, rec := range report.Recovered {
 		if len(rec.Tables) > 0 {
-			fmt.Fprintf(w,
+			fmt.Fprintf(out,
 				"recovered: event %d records that a person took rows back into use that were changed outside of belay (%s), and what became of them\n",
 				rec.Event, oneLine(strings.Join(rec.Tables, ", "), 200))
 			if rec.Last == 0 && rec.Kept {
@@ -112,17 +112,17 @@ func printLogReport(w io.Writer, r statelog.Report) {
 		if rec.Last > 0 {
 			lost = fmt.Sprintf("events %d to %d of before are lost", rec.First, rec.Last)
 		}
-		fmt.Fprintf(w,
+		fmt.Fprintf(out,
 			"recovered: event %d records that a person let the log go on from a database that went back; %s; %s of them do not count\n",
 			rec.Event, lost, plural(rec.Checkpoints, "checkpoint"))
 	}
-	if r.Torn > 0 {
-		fmt.Fprintf(w,
+	if report.Torn > 0 {
+		fmt.Fprintf(out,
 			"note: the last outside checkpoint is torn, as a crash or a full disk leaves it: it does not count, all before it do\n")
 	}
-	fmt.Fprintf(w,
+	fmt.Fprintf(out,
 		"%d events, %d checkpoints in the store and %d outside; %d events are not covered by an outside checkpoint yet\n",
-		r.Events, r.Checkpoints, r.Outside, r.Uncovered)
+		report.Events, report.Checkpoints, report.Outside, report.Uncovered)
 }
 
 func (a *App) verifyProof(o eventsVerifyOptions) error {

@@ -31,7 +31,7 @@ type fuzzOptions struct {
 }
 
 func (a *App) fuzzCmd() *cobra.Command {
-	var o fuzzOptions
+	var options fuzzOptions
 	cmd := &cobra.Command{
 		Use:   "fuzz FILE.wasm|builtin:NAME|DIR",
 		Short: "Look for inputs and failures that get past a hook",
@@ -61,35 +61,35 @@ reports that it cannot deal with (gives-up) is shown and does not count.`,
 		Args: oneArg("a module file, builtin: and a name, or the folder of a hook that is built"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("time") && !cmd.Flags().Changed("runs") {
-				o.runs = 0
+				options.runs = 0
 			}
-			return a.fuzz(cmd.Context(), o, args[0])
+			return a.fuzz(cmd.Context(), options, args[0])
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&o.runs, "runs", fuzz.DefaultRuns, "how many runs; with --time alone there is no limit")
-	f.DurationVar(&o.time, "time", 0, "how long, such as 1m")
-	f.Uint64Var(&o.seed, "seed", 1, "what the inputs are made from: another one goes another way")
-	f.StringArrayVar(&o.recordings, "recordings", nil,
+	f.IntVar(&options.runs, "runs", fuzz.DefaultRuns, "how many runs; with --time alone there is no limit")
+	f.DurationVar(&options.time, "time", 0, "how long, such as 1m")
+	f.Uint64Var(&options.seed, "seed", 1, "what the inputs are made from: another one goes another way")
+	f.StringArrayVar(&options.recordings, "recordings", nil,
 		"begin with the invocations of a recording, or of those in a directory")
-	f.StringArrayVar(&o.identities, "identity", nil, "a file of age identities that opens sealed recordings")
-	f.StringArrayVar(&o.configs, "config", nil, "a file with a configuration of the hook, as JSON")
-	f.StringVar(&o.out, "out", "", "write a recording of each finding, and the module, to this directory")
-	o.seal.flags(f)
-	f.BoolVar(&o.json, "json", false, "print JSON")
-	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
+	f.StringArrayVar(&options.identities, "identity", nil, "a file of age identities that opens sealed recordings")
+	f.StringArrayVar(&options.configs, "config", nil, "a file with a configuration of the hook, as JSON")
+	f.StringVar(&options.out, "out", "", "write a recording of each finding, and the module, to this directory")
+	options.seal.flags(f)
+	f.BoolVar(&options.json, "json", false, "print JSON")
+	f.StringArrayVar(&options.reports, "report", nil, reportUsage)
 	return cmd
 }
 
-func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
-	if o.runs < 0 || o.time < 0 || o.runs == 0 && o.time == 0 {
+func (a *App) fuzz(ctx context.Context, options fuzzOptions, what string) error {
+	if options.runs < 0 || options.time < 0 || options.runs == 0 && options.time == 0 {
 		return usageError("--runs and --time are more than nothing", "Such as --runs 5000, or --time 1m.")
 	}
-	to, err := a.fuzzSeal(o)
+	to, err := a.fuzzSeal(options)
 	if err != nil {
 		return err
 	}
-	files, err := a.fuzzOutputs(o)
+	files, err := a.fuzzOutputs(options)
 	if err != nil {
 		return err
 	}
@@ -108,18 +108,19 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 	if err != nil {
 		return err
 	}
-	opts := fuzz.Options{Bench: bench, Interpreter: interpreter, Module: module, Seed: o.seed, Runs: o.runs, Time: o.time,
+	opts := fuzz.Options{Bench: bench, Interpreter: interpreter, Module: module, Seed: options.seed, Runs: options.runs,
+		Time:     options.time,
 		Progress: a.fuzzProgress()}
-	if opts.Inputs, err = a.fuzzInputs(o, dir); err != nil {
+	if opts.Inputs, err = a.fuzzInputs(options, dir); err != nil {
 		return err
 	}
-	recorded, err := a.fuzzRecordings(o)
+	recorded, err := a.fuzzRecordings(options)
 	if err != nil {
 		return err
 	}
 	a.noteUnserved(bench, module, recorded)
 	opts.Inputs = append(opts.Inputs, recorded...)
-	for _, path := range o.configs {
+	for _, path := range options.configs {
 		b, err := readLimited(path, strictyaml.MaxSize)
 		if err != nil {
 			return failureBy(err, "")
@@ -137,7 +138,7 @@ func (a *App) fuzz(ctx context.Context, o fuzzOptions, what string) error {
 		return failureBy(err,
 			"`belay hook inspect FILE` says what is wrong with a module. A configuration is given with --config FILE.")
 	}
-	return a.fuzzed(o, res, module, to, files)
+	return a.fuzzed(options, res, module, to, files)
 }
 
 // fuzzProgress tells a person how far it is.

@@ -15,21 +15,21 @@ import (
 
 // fuzzOutputs begins the reports and checks that findings can be written, so
 // that a campaign fails at once and not after a minute.
-func (a *App) fuzzOutputs(o fuzzOptions) (*outputs, error) {
-	if o.out != "" {
-		if err := canWriteIn(o.out); err != nil {
-			return nil, failureBy(fmt.Errorf("--out %s: %w", o.out, err),
+func (a *App) fuzzOutputs(options fuzzOptions) (*outputs, error) {
+	if options.out != "" {
+		if err := canWriteIn(options.out); err != nil {
+			return nil, failureBy(fmt.Errorf("--out %s: %w", options.out, err),
 				"Name a directory that is yours to write to; it is made when there are findings.")
 		}
-		for _, r := range o.reports { // beside the findings, also when there are none
-			if sameFile(filepath.Dir(r), o.out) {
-				if err := os.MkdirAll(o.out, 0o700); err != nil {
+		for _, r := range options.reports { // beside the findings, also when there are none
+			if sameFile(filepath.Dir(r), options.out) {
+				if err := os.MkdirAll(options.out, 0o700); err != nil {
 					return nil, failureBy(err, "")
 				}
 			}
 		}
 	}
-	return reports(o.reports)
+	return reports(options.reports)
 }
 
 // canWriteIn reports why no file can be written in a directory, or in the one that it

@@ -8,44 +8,44 @@ import (
 )
 
 // printFuzz shows a result to a person.
-func (a *App) printFuzz(o fuzzOptions, res *fuzz.Result) {
-	p := a.palette()
-	t := newTable("SEVERITY", "CLASS", "PHASE", "WHAT")
+func (a *App) printFuzz(options fuzzOptions, res *fuzz.Result) {
+	colors := a.palette()
+	table := newTable("SEVERITY", "CLASS", "PHASE", "WHAT")
 	for _, f := range res.Findings {
 		severity := string(f.Severity)
 		switch f.Severity {
 		case fuzz.Critical, fuzz.High:
-			severity = p.red(severity)
+			severity = colors.red(severity)
 		case fuzz.Medium:
-			severity = p.yellow(severity)
+			severity = colors.yellow(severity)
 		default:
-			severity = p.faint("note")
+			severity = colors.faint("note")
 		}
-		t.row(severity, f.Class, string(f.Phase), oneLine(f.Text, 100))
+		table.row(severity, f.Class, string(f.Phase), oneLine(f.Text, 100))
 	}
-	if len(t.rows) > 0 {
-		t.print(a.Out, p)
+	if len(table.rows) > 0 {
+		table.print(a.Out, colors)
 		fmt.Fprintln(a.Out)
 	}
-	for _, f := range res.Findings {
-		if !f.Counts() {
+	for _, finding := range res.Findings {
+		if !finding.Counts() {
 			continue
 		}
-		fmt.Fprintf(a.Out, "%s: %s\n", p.bold(f.Class), oneLine(f.Text, 160))
-		if f.Input != "" {
-			fmt.Fprintf(a.Out, "  action  %s\n", oneLine(f.Input, 160))
+		fmt.Fprintf(a.Out, "%s: %s\n", colors.bold(finding.Class), oneLine(finding.Text, 160))
+		if finding.Input != "" {
+			fmt.Fprintf(a.Out, "  action  %s\n", oneLine(finding.Input, 160))
 		}
-		if f.How != "" {
-			fmt.Fprintf(a.Out, "  with    %s\n", oneLine(f.How, 160))
+		if finding.How != "" {
+			fmt.Fprintf(a.Out, "  with    %s\n", oneLine(finding.How, 160))
 		}
 		switch {
-		case f.File == "":
-		case o.out == "":
-			fmt.Fprintln(a.Out, p.faint("  --out DIR keeps a recording of it"))
-		case f.Replays:
-			fmt.Fprintf(a.Out, "  again   belay replay %s\n", safe(filepath.Join(o.out, f.File)))
+		case finding.File == "":
+		case options.out == "":
+			fmt.Fprintln(a.Out, colors.faint("  --out DIR keeps a recording of it"))
+		case finding.Replays:
+			fmt.Fprintf(a.Out, "  again   belay replay %s\n", safe(filepath.Join(options.out, finding.File)))
 		default:
-			fmt.Fprintf(a.Out, "  kept    %s (a replay cannot show it)\n", safe(filepath.Join(o.out, f.File)))
+			fmt.Fprintf(a.Out, "  kept    %s (a replay cannot show it)\n", safe(filepath.Join(options.out, finding.File)))
 		}
 	}
 	early := ""

@@ -60,29 +60,29 @@ func (a *App) hookNewCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *App) hookNew(name string, o hookNewOptions) error {
-	if o.lang == "" {
+func (a *App) hookNew(name string, options hookNewOptions) error {
+	if options.lang == "" {
 		return usageError("which language?", "Give one with --lang: "+strings.Join(hookbuild.Languages(), ", ")+".")
 	}
-	dir := o.dir
+	dir := options.dir
 	if dir == "" {
 		dir = name
 	}
-	if !slices.Contains(hookbuild.Languages(), o.lang) {
-		return usageError(fmt.Sprintf("there is no template for %q", safe(o.lang)),
+	if !slices.Contains(hookbuild.Languages(), options.lang) {
+		return usageError(fmt.Sprintf("there is no template for %q", safe(options.lang)),
 			"There are "+strings.Join(hookbuild.Languages(), ", ")+".")
 	}
-	if err := hookbuild.New(dir, name, o.lang); err != nil {
+	if err := hookbuild.New(dir, name, options.lang); err != nil {
 		return failureBy(err, "")
 	}
-	fmt.Fprintf(a.Out, "%s is a new %s hook. Next:\n", safe(dir), safe(o.lang))
+	fmt.Fprintf(a.Out, "%s is a new %s hook. Next:\n", safe(dir), safe(options.lang))
 	slow := ""
-	if o.lang == "go" {
+	if options.lang == "go" {
 		slow = "--slow-compile " // standard Go's runtime takes longer to compile than eval allows unasked
 	}
 	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay test\n  belay eval %s--hook %s.wasm < invocation.json\n",
 		safe(dir), slow, safe(path.Base(name)))
-	if missing := hookbuild.Missing(o.lang); missing != "" {
+	if missing := hookbuild.Missing(options.lang); missing != "" {
 		fmt.Fprintf(a.Err, "belay: note: to build it here: %s\n", safe(missing))
 	}
 	return nil
@@ -94,7 +94,7 @@ type hookBuildOptions struct {
 }
 
 func (a *App) hookBuildCmd() *cobra.Command {
-	var o hookBuildOptions
+	var options hookBuildOptions
 	cmd := &cobra.Command{
 		Use:   "build [DIR]",
 		Short: "Compile a hook and pack its manifest into the module",
@@ -109,20 +109,20 @@ func (a *App) hookBuildCmd() *cobra.Command {
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			return a.hookBuild(cmd.Context(), dir, o)
+			return a.hookBuild(cmd.Context(), dir, options)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.out, "output", "o", "", "file to write (default DIR/NAME.wasm)")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVarP(&options.out, "output", "o", "", "file to write (default DIR/NAME.wasm)")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) hookBuild(ctx context.Context, dir string, o hookBuildOptions) error {
-	if a.Terminal && !o.json {
+func (a *App) hookBuild(ctx context.Context, dir string, options hookBuildOptions) error {
+	if a.Terminal && !options.json {
 		fmt.Fprintf(a.Err, "building %s …\n", safe(dir))
 	}
-	res, err := hookbuild.Build(ctx, dir, hookbuild.Options{Output: o.out})
+	res, err := hookbuild.Build(ctx, dir, hookbuild.Options{Output: options.out})
 	if err != nil {
 		return failureBy(err, "")
 	}
@@ -132,7 +132,7 @@ func (a *App) hookBuild(ctx context.Context, dir string, o hookBuildOptions) err
 	if err != nil {
 		return failureBy(err, "The module was built as "+res.Path+", but belay would refuse it.")
 	}
-	if o.json {
+	if options.json {
 		return a.printJSON(map[string]any{"path": res.Path, "digest": res.Digest, "size": res.Size,
 			"toolchain": res.Toolchain, "hook": info})
 	}

@@ -102,14 +102,14 @@ func inspectFileOrBound(ctx context.Context, dir, what string) (loader.Info, err
 }
 
 func (a *App) describeHook(info loader.Info) {
-	p := a.palette()
+	colors := a.palette()
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(a.Out, "%s%s %s\n", p.faint(name), strings.Repeat(" ", max(0, 11-len(name))), value)
+			fmt.Fprintf(a.Out, "%s%s %s\n", colors.faint(name), strings.Repeat(" ", max(0, 11-len(name))), value)
 		}
 	}
 	if m := info.Manifest; m != nil {
-		field("hook", p.bold(safe(m.Name))+" "+safe(m.Version))
+		field("hook", colors.bold(safe(m.Name))+" "+safe(m.Version))
 		field("says", oneLine(m.Description, 200))
 		field("by", safe(strings.Join(m.Authors, ", ")))
 		field("license", safe(m.License))
@@ -145,14 +145,14 @@ func (a *App) describeHook(info loader.Info) {
 		for _, c := range info.Capabilities {
 			got := strings.Join(c.Granted, " ")
 			if got == "" {
-				got = p.red("nothing")
+				got = colors.red("nothing")
 			}
 			t.row(safe(c.Name), got, oneLine(c.Why, 60), oneLine(c.Reason, 70))
 		}
 		fmt.Fprintln(a.Out)
-		t.print(a.Out, p)
+		t.print(a.Out, colors)
 	}
 	for _, pr := range info.Problems {
-		fmt.Fprintf(a.Out, "\n%s %s\n", p.red("refused:"), safe(pr))
+		fmt.Fprintf(a.Out, "\n%s %s\n", colors.red("refused:"), safe(pr))
 	}
 }

@@ -33,7 +33,7 @@ type hookInstallOptions struct {
 }
 
 func (a *App) hookInstallCmd() *cobra.Command {
-	var o hookInstallOptions
+	var options hookInstallOptions
 	cmd := &cobra.Command{
 		Use:   "install FILE.wasm|builtin:NAME|oci://HOST/REPO@sha256:…",
 		Short: "Bind a hook: keep its file by digest and write it into belay.yaml",
@@ -47,48 +47,50 @@ digest it stands for and does nothing.`,
   belay hook install builtin:stage-gate --observe
   belay hook install oci://ghcr.io/acme/hooks/guard@sha256:…`,
 		Args: oneArg("a module file, builtin: and a name, or oci://HOST/REPO@sha256:…"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hookInstall(cmd.Context(), args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookInstall(cmd.Context(), args[0], options) },
 	}
 	f := cmd.Flags()
-	o.registryOptions.flags(f)
-	f.StringVar(&o.name, "name", "", "name of the binding (default: the hook's own)")
-	f.StringSliceVar(&o.phases, "phase", nil, "phases to bind (default: all that the hook serves)")
-	f.IntVar(&o.priority, "priority", 0, "higher runs first; 100 and more are for trusted hooks")
-	f.StringVar(&o.tools, "tools", "", "only for tools that this RE2 pattern matches (default: the manifest's)")
-	f.BoolVar(&o.any, "any-tool", false, "the pattern may match no tool that belay knows")
-	f.StringSliceVar(&o.allow, "allow", nil, "capabilities to allow (default: all that the manifest asks for)")
-	f.StringVar(&o.config, "config", "", "file with the hook's configuration, JSON or YAML")
-	f.BoolVar(&o.trusted, "trusted", false, "refuse it unless it is trusted, and block its phases when it is not any more")
-	f.BoolVar(&o.observe, "observe", false, "only watch what it would decide")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	options.registryOptions.flags(f)
+	f.StringVar(&options.name, "name", "", "name of the binding (default: the hook's own)")
+	f.StringSliceVar(&options.phases, "phase", nil, "phases to bind (default: all that the hook serves)")
+	f.IntVar(&options.priority, "priority", 0, "higher runs first; 100 and more are for trusted hooks")
+	f.StringVar(&options.tools, "tools", "", "only for tools that this RE2 pattern matches (default: the manifest's)")
+	f.BoolVar(&options.any, "any-tool", false, "the pattern may match no tool that belay knows")
+	f.StringSliceVar(&options.allow, "allow", nil, "capabilities to allow (default: all that the manifest asks for)")
+	f.StringVar(&options.config, "config", "", "file with the hook's configuration, JSON or YAML")
+	f.BoolVar(&options.trusted, "trusted", false,
+		"refuse it unless it is trusted, and block its phases when it is not any more")
+	f.BoolVar(&options.observe, "observe", false, "only watch what it would decide")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions) error {
+func (a *App) hookInstall(ctx context.Context, what string, options hookInstallOptions) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
 	}
-	req := install.Request{Compiler: a.Compiler, Name: o.name, Priority: o.priority, Allow: o.allow, Tools: o.tools,
-		AnyTool: o.any, Mode: phases.Enforce}
-	if o.trusted {
+	req := install.Request{Compiler: a.Compiler, Name: options.name, Priority: options.priority, Allow: options.allow,
+		Tools:   options.tools,
+		AnyTool: options.any, Mode: phases.Enforce}
+	if options.trusted {
 		req.Tier = phases.Trusted
 	}
-	if o.observe {
+	if options.observe {
 		req.Mode = phases.Observe
 	}
-	for _, p := range o.phases {
+	for _, p := range options.phases {
 		req.Phases = append(req.Phases, phases.Phase(p))
 	}
-	if o.config != "" {
-		if req.Config, err = readConfig(o.config); err != nil {
+	if options.config != "" {
+		if req.Config, err = readConfig(options.config); err != nil {
 			return failureBy(err, "")
 		}
 	}
 	if isBuiltin(what) {
 		req.Module = what
 	} else if isRegistry(what) {
-		p, err := a.fetchToInstall(ctx, what, o.registryOptions, o.json)
+		p, err := a.fetchToInstall(ctx, what, options.registryOptions, options.json)
 		if err != nil {
 			return err
 		}
@@ -98,7 +100,7 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	} else if req.Evidence, err = trust.ReadEvidence(what); err != nil {
 		return failureBy(err, "")
 	}
-	b, info, err := install.Hook(ctx, trustDir(dir), req)
+	spec, info, err := install.Hook(ctx, trustDir(dir), req)
 	if errors.Is(err, belay.ErrNoConfig) {
 		return failureBy(err, "`belay init` writes a first configuration, in which the hook can be bound.")
 	} else if err != nil {
@@ -107,12 +109,12 @@ func (a *App) hookInstall(ctx context.Context, what string, o hookInstallOptions
 	if err := a.tellDaemon(ctx); err != nil {
 		return err
 	}
-	if o.json {
-		return a.printJSON(map[string]any{"binding": b, "hook": info})
+	if options.json {
+		return a.printJSON(map[string]any{"binding": spec, "hook": info})
 	}
-	fmt.Fprintf(a.Out, "%s is bound (%s, %s).\n\n", safe(b.Name), info.Tier, cmp.Or(b.Mode, phases.Enforce))
+	fmt.Fprintf(a.Out, "%s is bound (%s, %s).\n\n", safe(spec.Name), info.Tier, cmp.Or(spec.Mode, phases.Enforce))
 	a.describeHook(info)
-	fmt.Fprintf(a.Out, "\nIt may: %v\n", b.Allowed)
+	fmt.Fprintf(a.Out, "\nIt may: %v\n", spec.Allowed)
 	return nil
 }
 

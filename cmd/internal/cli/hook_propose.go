@@ -30,7 +30,7 @@ type hookProposeOptions struct {
 }
 
 func (a *App) hookProposeCmd() *cobra.Command {
-	var o hookProposeOptions
+	var options hookProposeOptions
 	cmd := &cobra.Command{
 		Use:   "propose FILE.wasm",
 		Short: "Propose a hook: a person reviews it before it is bound",
@@ -42,48 +42,50 @@ One byte changed is a new proposal.`,
 		Example: `  belay hook propose guard.wasm --source . --reason "keeps deploys out of Fridays"
   belay approvals show ID`,
 		Args: oneArg("a module file"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hookPropose(cmd.Context(), args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookPropose(cmd.Context(), args[0], options) },
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.p.Reason, "reason", "", "why; the reviewer reads it")
-	f.StringVar(&o.source, "source", "", "directory with the source, to be shown to the reviewer")
-	f.StringVar(&o.p.Name, "name", "", "name of the binding (default: the hook's own)")
-	f.StringSliceVar(&o.phases, "phase", nil, "phases to bind (default: all that the hook serves)")
-	f.IntVar(&o.p.Priority, "priority", 0, "higher runs first, up to 99")
-	f.StringVar(&o.p.Tools, "tools", "", "only for tools that this RE2 pattern matches (default: the manifest's)")
-	f.BoolVar(&o.p.AnyTool, "any-tool", false, "the pattern may match no tool that belay knows")
-	f.StringSliceVar(&o.p.Capabilities, "allow", nil, "capabilities to ask for (default: all that the manifest declares)")
-	f.StringVar(&o.config, "config", "", "file with the hook's configuration, JSON or YAML")
-	f.BoolVar(&o.p.Observe, "observe", false, "only watch what it would decide")
-	f.StringVar(&o.p.Runtime, "runtime", "", "the agent runtime that proposes it")
-	f.StringVar(&o.p.Session, "session", "", "the session that proposes it")
-	f.StringVar(&o.p.Agent, "agent", "", "the agent that proposes it")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	flags := cmd.Flags()
+	flags.StringVar(&options.p.Reason, "reason", "", "why; the reviewer reads it")
+	flags.StringVar(&options.source, "source", "", "directory with the source, to be shown to the reviewer")
+	flags.StringVar(&options.p.Name, "name", "", "name of the binding (default: the hook's own)")
+	flags.StringSliceVar(&options.phases, "phase", nil, "phases to bind (default: all that the hook serves)")
+	flags.IntVar(&options.p.Priority, "priority", 0, "higher runs first, up to 99")
+	flags.StringVar(&options.p.Tools, "tools", "",
+		"only for tools that this RE2 pattern matches (default: the manifest's)")
+	flags.BoolVar(&options.p.AnyTool, "any-tool", false, "the pattern may match no tool that belay knows")
+	flags.StringSliceVar(&options.p.Capabilities, "allow", nil,
+		"capabilities to ask for (default: all that the manifest declares)")
+	flags.StringVar(&options.config, "config", "", "file with the hook's configuration, JSON or YAML")
+	flags.BoolVar(&options.p.Observe, "observe", false, "only watch what it would decide")
+	flags.StringVar(&options.p.Runtime, "runtime", "", "the agent runtime that proposes it")
+	flags.StringVar(&options.p.Session, "session", "", "the session that proposes it")
+	flags.StringVar(&options.p.Agent, "agent", "", "the agent that proposes it")
+	flags.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) hookPropose(ctx context.Context, file string, o hookProposeOptions) error {
+func (a *App) hookPropose(ctx context.Context, file string, options hookProposeOptions) error {
 	var err error
-	if o.p.Module, err = readModule(file); err != nil {
+	if options.p.Module, err = readModule(file); err != nil {
 		return failureBy(err, "")
 	}
-	for _, p := range o.phases {
-		o.p.Phases = append(o.p.Phases, phases.Phase(p))
+	for _, p := range options.phases {
+		options.p.Phases = append(options.p.Phases, phases.Phase(p))
 	}
-	if o.config != "" {
-		if o.p.Config, err = readConfig(o.config); err != nil {
+	if options.config != "" {
+		if options.p.Config, err = readConfig(options.config); err != nil {
 			return failureBy(err, "")
 		}
 	}
-	if o.source != "" {
-		if o.p.Source, err = readSource(o.source); err != nil {
+	if options.source != "" {
+		if options.p.Source, err = readSource(options.source); err != nil {
 			return failureBy(err, "--source takes a directory with a few text files.")
 		}
 	}
-	if err := queue.ValidateProposal(&o.p); err != nil {
+	if err := queue.ValidateProposal(&options.p); err != nil {
 		return failureBy(err, "")
 	}
-	it, changed, err := a.propose(ctx, o.p)
+	item, changed, err := a.propose(ctx, options.p)
 	switch {
 	case errors.Is(err, belay.ErrNoConfig):
 		return failureBy(err, "`belay init` writes a first configuration.")
@@ -94,33 +96,33 @@ func (a *App) hookPropose(ctx context.Context, file string, o hookProposeOptions
 	case err != nil:
 		return recordsFailure(err)
 	}
-	if o.json {
-		return a.printJSON(it)
+	if options.json {
+		return a.printJSON(item)
 	}
 	switch {
-	case changed || it.State == approvals.Consumed:
+	case changed || item.State == approvals.Consumed:
 		fmt.Fprintf(a.Out, "%s is bound without a person's decision: single_user.auto_accept, and it can only restrict.\n",
-			safe(cmp.Or(proposedName(&it), o.p.Name, "It")))
-	case it.State == approvals.Denied:
-		fmt.Fprintf(a.Out, "This was denied: %s\n", oneLine(it.Decision.Reason, 200))
+			safe(cmp.Or(proposedName(&item), options.p.Name, "It")))
+	case item.State == approvals.Denied:
+		fmt.Fprintf(a.Out, "This was denied: %s\n", oneLine(item.Decision.Reason, 200))
 		return exitWith(ExitBlocked)
 	default:
 		fmt.Fprintf(a.Out,
 			"Proposed as %s. Until %s a reviewer can approve it:\n  belay approvals show %s\n  belay approvals approve %s\n",
-			it.ID, it.Expires.Local().Format("15:04:05"), it.ID, it.ID)
+			item.ID, item.Expires.Local().Format("15:04:05"), item.ID, item.ID)
 	}
 	return nil
 }
 
 // propose hands the proposal to the daemon, or puts it into the queue itself.
-func (a *App) propose(ctx context.Context, p approvals.Proposal) (approvals.Item, bool, error) {
+func (a *App) propose(ctx context.Context, proposal approvals.Proposal) (approvals.Item, bool, error) {
 	c, err := a.daemon()
 	if err != nil {
 		return approvals.Item{}, false, err
 	}
 	if c != nil {
 		defer c.Close()
-		it, err := c.Propose(ctx, p)
+		it, err := c.Propose(ctx, proposal)
 		return it, false, err
 	}
 	dir, err := a.stateDir()
@@ -132,7 +134,7 @@ func (a *App) propose(ctx context.Context, p approvals.Proposal) (approvals.Item
 		return approvals.Item{}, false, err
 	}
 	defer host.Close()
-	return host.Propose(ctx, p, peercred.Credential(os.Getuid()))
+	return host.Propose(ctx, proposal, peercred.Credential(os.Getuid()))
 }
 
 // readSource reads the text files of a directory, apart from hidden ones and

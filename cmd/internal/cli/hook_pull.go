@@ -27,7 +27,7 @@ type hookPullOptions struct {
 }
 
 func (a *App) hookPullCmd() *cobra.Command {
-	var o hookPullOptions
+	var options hookPullOptions
 	cmd := &cobra.Command{
 		Use:   "pull oci://HOST/REPO:TAG|@sha256:…",
 		Short: "Get a hook and its signatures out of an OCI registry",
@@ -37,17 +37,17 @@ by digest. Every size is limited and every digest computed anew. Nothing is inst
 		Example: `  belay hook pull oci://ghcr.io/acme/hooks/guard:1.0
   belay hook pull oci://ghcr.io/acme/hooks/guard@sha256:… -o guard.wasm`,
 		Args: oneArg("a reference that begins with oci://"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hookPull(cmd.Context(), args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookPull(cmd.Context(), args[0], options) },
 	}
 	f := cmd.Flags()
-	o.flags(f)
-	f.StringVarP(&o.out, "output", "o", "", "file to write (default: the last part of the repository, with .wasm)")
-	f.BoolVar(&o.force, "force", false, "replace another file of that name")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	options.flags(f)
+	f.StringVarP(&options.out, "output", "o", "", "file to write (default: the last part of the repository, with .wasm)")
+	f.BoolVar(&options.force, "force", false, "replace another file of that name")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) error {
+func (a *App) hookPull(ctx context.Context, target string, options hookPullOptions) error {
 	ref, err := parseRegistry(target)
 	if err != nil {
 		return err
@@ -59,42 +59,43 @@ func (a *App) hookPull(ctx context.Context, target string, o hookPullOptions) er
 	if err != nil {
 		return err
 	}
-	path := o.out
+	path := options.out
 	if path == "" {
 		path = ref.Name() + ".wasm"
 	}
-	client, done, err := a.registry(o.registryOptions, o.json)
+	client, done, err := a.registry(options.registryOptions, options.json)
 	if err != nil {
 		return err
 	}
-	p, err := client.Pull(ctx, ref)
+	pulled, err := client.Pull(ctx, ref)
 	done()
 	if err != nil {
 		return registryFailure(err, ref)
 	}
-	pieces := evidenceOf(p)
-	info, err := loader.InspectIn(ctx, trustDir(dir), p.Module, pieces, nil)
+	pieces := evidenceOf(pulled)
+	info, err := loader.InspectIn(ctx, trustDir(dir), pulled.Module, pieces, nil)
 	if err != nil {
-		return failureBy(fmt.Errorf("%s: %w", p.Ref, err), "Nothing was written.")
+		return failureBy(fmt.Errorf("%s: %w", pulled.Ref, err), "Nothing was written.")
 	}
 	if info.Trust != nil && info.Trust.Code == tiers.Revoked {
-		return failureBy(fmt.Errorf("%s: %w", p.Ref, info.Trust.Err()), "Nothing was written.")
+		return failureBy(fmt.Errorf("%s: %w", pulled.Ref, info.Trust.Err()), "Nothing was written.")
 	}
-	if err := writePulled(path, p.Module, o.force); err != nil {
+	if err := writePulled(path, pulled.Module, options.force); err != nil {
 		return err
 	}
 	files, err := trust.WriteEvidence(path, pieces)
 	if err != nil {
 		return failureBy(err, "The module was written, its signatures were not.")
 	}
-	a.tellSkipped(p)
-	if o.json {
+	a.tellSkipped(pulled)
+	if options.json {
 		return a.printJSON(map[string]any{
-			"ref": p.Ref.String(), "file": path, "digest": p.Digest, "manifest_digest": p.ManifestDigest, "size": len(p.Module),
-			"evidence": p.Evidence, "evidence_files": files, "skipped": p.Skipped, "tier": info.Tier, "why": info.Why,
+			"ref": pulled.Ref.String(), "file": path, "digest": pulled.Digest, "manifest_digest": pulled.ManifestDigest,
+			"size":     len(pulled.Module),
+			"evidence": pulled.Evidence, "evidence_files": files, "skipped": pulled.Skipped, "tier": info.Tier, "why": info.Why,
 		})
 	}
-	a.describePulled(path, p, files, info)
+	a.describePulled(path, pulled, files, info)
 	return nil
 }
 

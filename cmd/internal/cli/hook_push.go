@@ -20,7 +20,7 @@ type hookPushOptions struct {
 }
 
 func (a *App) hookPushCmd() *cobra.Command {
-	var o hookPushOptions
+	var options hookPushOptions
 	cmd := &cobra.Command{
 		Use:   "push FILE.wasm oci://HOST/REPO[:TAG]",
 		Short: "Put a hook and its signatures into an OCI registry",
@@ -37,17 +37,17 @@ printed is what others install by; a tag is only a name that can move.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.hookPush(cmd.Context(), args[0], args[1], o)
+			return a.hookPush(cmd.Context(), args[0], args[1], options)
 		},
 	}
 	f := cmd.Flags()
-	o.flags(f)
-	f.BoolVar(&o.noEvidence, "no-evidence", false, "leave the signatures beside the file out")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	options.flags(f)
+	f.BoolVar(&options.noEvidence, "no-evidence", false, "leave the signatures beside the file out")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptions) error {
+func (a *App) hookPush(ctx context.Context, path, target string, options hookPushOptions) error {
 	ref, err := parseRegistry(target)
 	if err != nil {
 		return err
@@ -69,12 +69,12 @@ func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptio
 		return failureBy(fmt.Errorf("%s: %w", path, err), "Nothing was pushed.")
 	}
 	var evidence []oci.Evidence
-	if !o.noEvidence {
+	if !options.noEvidence {
 		if evidence, err = a.evidenceToPush(path, file); err != nil {
 			return err
 		}
 	}
-	client, done, err := a.registry(o.registryOptions, o.json)
+	client, done, err := a.registry(options.registryOptions, options.json)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (a *App) hookPush(ctx context.Context, path, target string, o hookPushOptio
 	if err != nil {
 		return registryFailure(err, ref)
 	}
-	if o.json {
+	if options.json {
 		return a.printJSON(map[string]any{
 			"ref": pushed.Ref.String(), "tag": pushed.Tag, "digest": pushed.Digest, "manifest_digest": pushed.Ref.Digest,
 			"size": len(file), "evidence": pushed.Evidence,

@@ -22,7 +22,7 @@ type hookSignOptions struct {
 }
 
 func (a *App) hookSignCmd() *cobra.Command {
-	var o hookSignOptions
+	var options hookSignOptions
 	cmd := &cobra.Command{
 		Use:   "sign --key FILE|KMS | --identity-token TOKEN --fulcio-url URL --rekor-url URL  FILE.wasm",
 		Short: "Sign a hook: write a Sigstore bundle beside it",
@@ -48,18 +48,18 @@ $SIGSTORE_ID_TOKEN: what stands on a command line, other programs can see.
   belay hook sign --identity-token @token.jwt --fulcio-url https://fulcio.acme.example --rekor-url https://rekor.acme.example \
       --timestamp-url https://tsa.acme.example/api/v1/timestamp --trusted-root trusted_root.json guard.wasm`,
 		Args: oneArg("one module file"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hookSign(cmd.Context(), args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookSign(cmd.Context(), args[0], options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.key, "key", "", "private key: a file, or NAME://… in a key management service")
-	o.keyless.add(f)
-	f.StringVarP(&o.output, "output", "o", "", "bundle to write (default beside the module)")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringVar(&options.key, "key", "", "private key: a file, or NAME://… in a key management service")
+	options.keyless.add(f)
+	f.StringVarP(&options.output, "output", "o", "", "bundle to write (default beside the module)")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) error {
-	keyless, err := a.keylessWanted(o)
+func (a *App) hookSign(ctx context.Context, path string, options hookSignOptions) error {
+	keyless, err := a.keylessWanted(options)
 	if err != nil {
 		return err
 	}
@@ -74,9 +74,9 @@ func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) erro
 		return failureBy(fmt.Errorf("%s: %w", path, err), "Nothing was signed.")
 	}
 	if keyless != nil {
-		return a.signKeyless(ctx, path, file, info.Digest, *keyless, o)
+		return a.signKeyless(ctx, path, file, info.Digest, *keyless, options)
 	}
-	signer, err := a.openSigner(ctx, o.key)
+	signer, err := a.openSigner(ctx, options.key)
 	if err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func (a *App) hookSign(ctx context.Context, path string, o hookSignOptions) erro
 	if err != nil {
 		return failureBy(err, "Nothing was written.")
 	}
-	out, err := writeBundle(path, o.output, bundle)
+	out, err := writeBundle(path, options.output, bundle)
 	if err != nil {
 		return failureBy(err, "")
 	}
-	if o.json {
+	if options.json {
 		return a.printJSON(map[string]any{"bundle": out, "digest": info.Digest, "key": signer.Key().ID,
 			"kind": signer.Key().Kind})
 	}

@@ -40,39 +40,39 @@ func (o *keylessOptions) given() bool {
 // keylessWanted reads how to sign from the flags: nil means with a key. The token is
 // read last, so that a mistake elsewhere does not take it from standard input.
 func (a *App) keylessWanted(o hookSignOptions) (*signing.Keyless, error) {
-	k := o.keyless
+	options := o.keyless
 	env := a.Getenv("SIGSTORE_ID_TOKEN")
 	switch {
-	case o.key != "" && k.given():
+	case o.key != "" && options.given():
 		return nil, usageError("--key and keyless signing exclude each other",
 			"Leave out --key, or the flags --identity-token, --fulcio-url, --rekor-url, --timestamp-url, --trusted-root and --no-log.")
 	case o.key != "":
 		return nil, nil
-	case !k.given() && env == "":
+	case !options.given() && env == "":
 		return nil, usageError("hook sign needs a key or an identity token",
 			"Give a key with --key (`belay trust generate-key NAME` makes one), or a token with --identity-token.")
-	case k.token == "" && env == "":
+	case options.token == "" && env == "":
 		return nil, usageError("keyless signing needs an identity token",
 			"Give one with --identity-token @FILE, or in $SIGSTORE_ID_TOKEN.")
-	case k.fulcio == "":
+	case options.fulcio == "":
 		return nil, usageError("keyless signing needs a certificate authority",
 			"Name it with --fulcio-url; belay has no addresses of its own.")
-	case k.rekor == "" && !k.noLog:
+	case options.rekor == "" && !options.noLog:
 		return nil, usageError("keyless signing needs a transparency log",
 			"Name it with --rekor-url; or do without by --no-log, which most policies do not accept.")
-	case k.rekor != "" && k.noLog:
+	case options.rekor != "" && options.noLog:
 		return nil, usageError("--rekor-url and --no-log exclude each other", "")
-	case k.noLog && k.stamp == "":
+	case options.noLog && options.stamp == "":
 		return nil, usageError("without a log, a timestamp authority has to prove the time", "Name it with --timestamp-url.")
 	}
-	out := &signing.Keyless{FulcioURL: k.fulcio, RekorURL: k.rekor, TimestampURL: k.stamp}
+	out := &signing.Keyless{FulcioURL: options.fulcio, RekorURL: options.rekor, TimestampURL: options.stamp}
 	var err error
-	if k.root != "" {
-		if out.Root, err = readLimited(k.root, tiers.MaxRoot); err != nil {
+	if options.root != "" {
+		if out.Root, err = readLimited(options.root, tiers.MaxRoot); err != nil {
 			return nil, failureBy(err, "--trusted-root takes the file that verifiers name in trust.yaml.")
 		}
 	}
-	if out.Token, err = a.identityToken(k.token, env); err != nil {
+	if out.Token, err = a.identityToken(options.token, env); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -114,8 +114,8 @@ func (a *App) identityToken(flag, env string) (*signing.IdentityToken, error) {
 }
 
 func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest string, k signing.Keyless,
-	o hookSignOptions) error {
-	s, err := signing.SignKeyless(ctx, file, k)
+	options hookSignOptions) error {
+	signed, err := signing.SignKeyless(ctx, file, k)
 	switch {
 	case errors.Is(err, signing.ErrEndpoint):
 		return failureBy(err, "Nothing was sent, nothing was written.")
@@ -125,22 +125,22 @@ func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest 
 	case err != nil:
 		return failureBy(err, "Nothing was written. Look at that service, and try again with a new token.")
 	}
-	out, err := writeBundle(path, o.output, s.Bundle)
+	out, err := writeBundle(path, options.output, signed.Bundle)
 	if err != nil {
 		return failureBy(err, "")
 	}
-	if o.json {
-		j := map[string]any{"bundle": out, "digest": digest, "identity": s.Identity,
-			"signed": s.Signed.UTC().Format(time.RFC3339)}
-		if s.LogIndex >= 0 {
-			j["log_index"] = s.LogIndex
+	if options.json {
+		j := map[string]any{"bundle": out, "digest": digest, "identity": signed.Identity,
+			"signed": signed.Signed.UTC().Format(time.RFC3339)}
+		if signed.LogIndex >= 0 {
+			j["log_index"] = signed.LogIndex
 		}
 		return a.printJSON(j)
 	}
 	fmt.Fprintf(a.Out, "%s\n  signs   %s\n  as      %s\n  says    %s\n  at      %s\n", safe(out), digest,
-		safe(s.Identity.Subject), safe(s.Identity.Issuer), s.Signed.UTC().Format(time.RFC3339))
-	if s.LogIndex >= 0 {
-		fmt.Fprintf(a.Out, "  logged  entry %d\n", s.LogIndex)
+		safe(signed.Identity.Subject), safe(signed.Identity.Issuer), signed.Signed.UTC().Format(time.RFC3339))
+	if signed.LogIndex >= 0 {
+		fmt.Fprintf(a.Out, "  logged  entry %d\n", signed.LogIndex)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type hookVerifyOptions struct {
 }
 
 func (a *App) hookVerifyCmd() *cobra.Command {
-	var o hookVerifyOptions
+	var options hookVerifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify FILE.wasm",
 		Short: "Say how far a hook is trusted, who signed it, and which rule that fits",
@@ -28,16 +28,16 @@ func (a *App) hookVerifyCmd() *cobra.Command {
 FILE.sig, FILE.manifest.json) with the trust policy of the state directory. It fetches
 nothing. The exit status is 0 when the hook is trusted, else 1.`,
 		Args: oneArg("one module file"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hookVerify(args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookVerify(args[0], options) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.bundles, "bundle", nil, "also look at this Sigstore bundle")
-	f.StringArrayVar(&o.signatures, "signature", nil, "also look at this detached signature")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	f.StringArrayVar(&options.bundles, "bundle", nil, "also look at this Sigstore bundle")
+	f.StringArrayVar(&options.signatures, "signature", nil, "also look at this detached signature")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) hookVerify(path string, o hookVerifyOptions) error {
+func (a *App) hookVerify(path string, options hookVerifyOptions) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
@@ -50,8 +50,8 @@ func (a *App) hookVerify(path string, o hookVerifyOptions) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
-	for kind, names := range map[tiers.EvidenceKind][]string{tiers.EvidenceBundle: o.bundles,
-		tiers.EvidenceSignature: o.signatures} {
+	for kind, names := range map[tiers.EvidenceKind][]string{tiers.EvidenceBundle: options.bundles,
+		tiers.EvidenceSignature: options.signatures} {
 		for _, n := range names {
 			data, err := readLimited(n, tiers.MaxEvidence)
 			if err != nil {
@@ -64,7 +64,7 @@ func (a *App) hookVerify(path string, o hookVerifyOptions) error {
 	if err != nil {
 		return failureBy(err, tiers.PolicyUnusable.Advice())
 	}
-	if o.json {
+	if options.json {
 		if err := a.printJSON(d); err != nil {
 			return err
 		}
@@ -77,49 +77,49 @@ func (a *App) hookVerify(path string, o hookVerifyOptions) error {
 	return nil
 }
 
-func (a *App) printDecision(d tiers.Decision) {
-	p := a.palette()
+func (a *App) printDecision(decision tiers.Decision) {
+	colors := a.palette()
 	field := func(name, value string) {
-		fmt.Fprintf(a.Out, "%s%s %s\n", p.faint(name), strings.Repeat(" ", max(0, 9-len(name))), value)
+		fmt.Fprintf(a.Out, "%s%s %s\n", colors.faint(name), strings.Repeat(" ", max(0, 9-len(name))), value)
 	}
-	tier := p.green(string(d.Tier))
-	if d.Tier != phases.Trusted {
-		tier = p.red(string(d.Tier))
+	tier := colors.green(string(decision.Tier))
+	if decision.Tier != phases.Trusted {
+		tier = colors.red(string(decision.Tier))
 	}
 	field("tier", tier)
-	if d.Code != "" {
-		field("because", string(d.Code)+": "+safe(d.Why))
+	if decision.Code != "" {
+		field("because", string(decision.Code)+": "+safe(decision.Why))
 	} else {
-		field("because", safe(d.Why))
+		field("because", safe(decision.Why))
 	}
-	for _, s := range d.Signers {
+	for _, s := range decision.Signers {
 		field("signed by", safe(s))
 	}
-	for _, r := range d.Rules {
-		state := p.faint("no   ")
+	for _, r := range decision.Rules {
+		state := colors.faint("no   ")
 		if r.Satisfied {
-			state = p.green("yes  ")
+			state = colors.green("yes  ")
 		}
 		field("rule", state+safe(r.Rule)+": "+safe(r.Why))
 	}
-	for _, e := range d.Evidence {
-		state := p.green("holds")
-		if e.Code != "" {
-			state = p.red(string(e.Code))
+	for _, outcome := range decision.Evidence {
+		state := colors.green("holds")
+		if outcome.Code != "" {
+			state = colors.red(string(outcome.Code))
 		}
-		line := safe(e.Source) + ": " + state
-		if e.Signer != "" && !slices.Contains(d.Signers, e.Signer) {
-			line += ", " + safe(e.Signer)
+		line := safe(outcome.Source) + ": " + state
+		if outcome.Signer != "" && !slices.Contains(decision.Signers, outcome.Signer) {
+			line += ", " + safe(outcome.Signer)
 		}
-		if e.Predicate != "" {
-			line += ", statement " + safe(e.Predicate)
+		if outcome.Predicate != "" {
+			line += ", statement " + safe(outcome.Predicate)
 		}
-		if e.Code != "" {
-			line += ": " + safe(e.Why)
+		if outcome.Code != "" {
+			line += ": " + safe(outcome.Why)
 		}
 		field("evidence", line)
 	}
-	if d.Advice != "" {
-		fmt.Fprintf(a.Out, "  %s\n", safe(d.Advice))
+	if decision.Advice != "" {
+		fmt.Fprintf(a.Out, "  %s\n", safe(decision.Advice))
 	}
 }

@@ -88,7 +88,7 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 		fmt.Fprintln(a.Err, "No session is latched.")
 		return nil
 	}
-	t := newTable("RUNTIME", "SESSION", "SCOPE", "SINCE", "KIND", "CAUSE", "ENDED BY", "BY", "REASON")
+	table := newTable("RUNTIME", "SESSION", "SCOPE", "SINCE", "KIND", "CAUSE", "ENDED BY", "BY", "REASON")
 	for n := range latches {
 		l := &latches[n]
 		session := safe(l.Session)
@@ -98,10 +98,10 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 		case "unnamed":
 			session = "(none)"
 		}
-		t.row(safe(l.Runtime), session, safe(l.Scope), l.Since.Local().Format(time.DateTime), string(l.Cause),
+		table.row(safe(l.Runtime), session, safe(l.Scope), l.Since.Local().Format(time.DateTime), string(l.Cause),
 			safe(cmp.Or(l.Event, l.Invocation)), ending(l), safe(l.DecidedBy), oneLine(l.Reason, 80))
 	}
-	t.print(a.Out, a.palette())
+	table.print(a.Out, a.palette())
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *App) leaseCheckCmd() *cobra.Command {
-	var q client.LeaseCheck
+	var check client.LeaseCheck
 	var file string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -22,22 +22,22 @@ capability that covers it. Exits 0 when it does and 3 when it does not.`,
 		Example: "  belay lease check --capability tool:write < invocation.json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if q.Capability == "" {
+			if check.Capability == "" {
 				return usageError("--capability is needed", "")
 			}
-			return a.leaseCheck(cmd.Context(), &q, file, asJSON)
+			return a.leaseCheck(cmd.Context(), &check, file, asJSON)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&q.Capability, "capability", "", "the capability that the lease must have")
-	f.StringVar(&q.Token, "token", "", "the token of one lease (default: whichever covers it)")
-	f.BoolVar(&q.Claim, "claim", false, "take one use")
+	f.StringVar(&check.Capability, "capability", "", "the capability that the lease must have")
+	f.StringVar(&check.Token, "token", "", "the token of one lease (default: whichever covers it)")
+	f.BoolVar(&check.Claim, "claim", false, "take one use")
 	f.StringVarP(&file, "file", "f", "", "the invocation (default: standard input)")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (a *App) leaseCheck(ctx context.Context, q *client.LeaseCheck, file string, asJSON bool) error {
+func (a *App) leaseCheck(ctx context.Context, check *client.LeaseCheck, file string, asJSON bool) error {
 	src, err := a.readInput(ctx, file)
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (a *App) leaseCheck(ctx context.Context, q *client.LeaseCheck, file string,
 		return err
 	}
 	defer l.Close()
-	got, err := l.CheckLease(ctx, inv, *q)
+	got, err := l.CheckLease(ctx, inv, *check)
 	if err != nil {
 		return leaseFailure(err)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 func (a *App) leaseListCmd() *cobra.Command {
-	var q client.LeaseQuery
+	var query client.LeaseQuery
 	var state string
 	var all, asJSON bool
 	cmd := &cobra.Command{
@@ -23,28 +23,28 @@ func (a *App) leaseListCmd() *cobra.Command {
 		Example: "  belay lease list\n  belay lease list --all --prefix s-1 --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q.State = leases.State(state)
-			if q.State == "" && !all {
-				q.State = leases.Active
+			query.State = leases.State(state)
+			if query.State == "" && !all {
+				query.State = leases.Active
 			}
-			if q.State != "" && !contains([]leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked},
-				q.State) {
+			if query.State != "" && !contains([]leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked},
+				query.State) {
 				return usageError("--state: "+safe(state)+" is not known", "Known: active, exhausted, expired, revoked.")
 			}
-			if q.Limit < 1 || q.Limit > leases.MaxLimit {
+			if query.Limit < 1 || query.Limit > leases.MaxLimit {
 				return usageError(fmt.Sprintf("--limit must be from 1 to %d", leases.MaxLimit), "")
 			}
-			return a.leaseList(cmd.Context(), q, asJSON)
+			return a.leaseList(cmd.Context(), query, asJSON)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "also what is used up, expired or revoked")
-	f.StringVar(&q.Prefix, "prefix", "", "only this id and what lies below it")
-	f.StringVar(&q.Runtime, "runtime", "", "only of this runtime")
-	f.StringVar(&q.Session, "session", "", "only of this session")
-	f.StringVar(&q.Agent, "agent", "", "only of this agent")
+	f.StringVar(&query.Prefix, "prefix", "", "only this id and what lies below it")
+	f.StringVar(&query.Runtime, "runtime", "", "only of this runtime")
+	f.StringVar(&query.Session, "session", "", "only of this session")
+	f.StringVar(&query.Agent, "agent", "", "only of this agent")
 	f.StringVar(&state, "state", "", "only these: active, exhausted, expired, revoked")
-	f.IntVar(&q.Limit, "limit", leases.DefaultLimit, "how many at most, up to 1000")
+	f.IntVar(&query.Limit, "limit", leases.DefaultLimit, "how many at most, up to 1000")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -123,33 +123,33 @@ func (a *App) leaseShowCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *App) printLease(v *leases.View) {
+func (a *App) printLease(view *leases.View) {
 	row := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(a.Out, "%-12s %s\n", name, value)
 		}
 	}
-	row("id", safe(v.ID))
-	row("state", string(v.State))
-	row("capability", safe(v.Capability))
-	row("holder", holderText(&v.Holder))
-	row("credential", safe(v.Holder.Credential))
+	row("id", safe(view.ID))
+	row("state", string(view.State))
+	row("capability", safe(view.Capability))
+	row("holder", holderText(&view.Holder))
+	row("credential", safe(view.Holder.Credential))
 	for _, d := range []struct {
 		name string
 		list []string
-	}{{"paths", v.Scope.Paths}, {"hosts", v.Scope.Hosts}, {"tools", v.Scope.Tools}, {"args", v.Scope.Args}} {
+	}{{"paths", view.Scope.Paths}, {"hosts", view.Scope.Hosts}, {"tools", view.Scope.Tools}, {"args", view.Scope.Args}} {
 		text := "*"
 		if d.list != nil {
 			text = strings.Join(d.list, " ")
 		}
 		row(d.name, safe(text))
 	}
-	row("begins", v.NotBefore.Local().Format(time.DateTime))
-	row("ends", v.ExpiresAt.Local().Format(time.DateTime))
-	row("uses left", strconv.FormatInt(v.UsesLeft, 10))
-	row("parent", safe(v.Parent))
-	row("by", issuerText(&v.Issuer))
-	row("hook digest", safe(v.Issuer.Digest))
-	row("signer", safe(v.Issuer.Signer))
-	row("invocation", safe(v.Issuer.Invocation))
+	row("begins", view.NotBefore.Local().Format(time.DateTime))
+	row("ends", view.ExpiresAt.Local().Format(time.DateTime))
+	row("uses left", strconv.FormatInt(view.UsesLeft, 10))
+	row("parent", safe(view.Parent))
+	row("by", issuerText(&view.Issuer))
+	row("hook digest", safe(view.Issuer.Digest))
+	row("signer", safe(view.Issuer.Signer))
+	row("invocation", safe(view.Issuer.Invocation))
 }

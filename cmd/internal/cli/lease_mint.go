@@ -23,7 +23,7 @@ type leaseTerms struct {
 }
 
 func (a *App) leaseMintCmd() *cobra.Command {
-	var o leaseTerms
+	var terms leaseTerms
 	cmd := &cobra.Command{
 		Use:   "mint",
 		Short: "Lend a capability to an agent",
@@ -37,27 +37,27 @@ approval, and runs again with --approval after it was signed.`,
 		Example: `  belay lease mint --capability tool:write --path '/srv/notes/**' --runtime claude-code --session S --ttl 5m --uses 3
   belay lease mint --approval ID`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.leaseMint(cmd.Context(), &o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.leaseMint(cmd.Context(), &terms) },
 	}
-	f := cmd.Flags()
-	f.StringVar(&o.capability, "capability", "",
+	flags := cmd.Flags()
+	flags.StringVar(&terms.capability, "capability", "",
 		"what it lends: tool:exec, tool:*, fs:write, model:NAME, spawn, or a name of your own")
-	f.StringArrayVar(&o.paths, "path", nil, "a path, DIR/** or *; may be repeated")
-	f.StringArrayVar(&o.hosts, "host", nil, "HOST:PORT, *.suffix:PORT; may be repeated")
-	f.StringArrayVar(&o.tools, "tool", nil, "a tool, ns:* or *; may be repeated")
-	f.StringArrayVar(&o.args, "args", nil, "digest of a whole call, sha256:HEX; may be repeated")
-	f.DurationVar(&o.ttl, "ttl", 5*time.Minute, "how long it lasts")
-	f.DurationVar(&o.maxTTL, "max-ttl", 0, "how long it may be made to last by renewing (default: --ttl)")
-	f.Int64Var(&o.uses, "uses", 1, "how often it can be used")
-	f.StringVar(&o.runtime, "runtime", "custom", "runtime of the holder, as in its events")
-	f.StringVar(&o.session, "session", "", "session of the holder")
-	f.StringVar(&o.agent, "agent", "", "agent of the holder; \"\" is the main one")
-	f.StringVar(&o.credential, "credential", "",
+	flags.StringArrayVar(&terms.paths, "path", nil, "a path, DIR/** or *; may be repeated")
+	flags.StringArrayVar(&terms.hosts, "host", nil, "HOST:PORT, *.suffix:PORT; may be repeated")
+	flags.StringArrayVar(&terms.tools, "tool", nil, "a tool, ns:* or *; may be repeated")
+	flags.StringArrayVar(&terms.args, "args", nil, "digest of a whole call, sha256:HEX; may be repeated")
+	flags.DurationVar(&terms.ttl, "ttl", 5*time.Minute, "how long it lasts")
+	flags.DurationVar(&terms.maxTTL, "max-ttl", 0, "how long it may be made to last by renewing (default: --ttl)")
+	flags.Int64Var(&terms.uses, "uses", 1, "how often it can be used")
+	flags.StringVar(&terms.runtime, "runtime", "custom", "runtime of the holder, as in its events")
+	flags.StringVar(&terms.session, "session", "", "session of the holder")
+	flags.StringVar(&terms.agent, "agent", "", "agent of the holder; \"\" is the main one")
+	flags.StringVar(&terms.credential, "credential", "",
 		"only a caller with this credential, such as \"uid 1000\" (default: any caller that names the session)")
-	f.StringVar(&o.id, "id", "", "its id, such as S/task/notes (default: one is made)")
-	f.StringVar(&o.parent, "parent", "", "the lease that it is a part of")
-	f.StringVar(&o.approval, "approval", "", "make the lease that was approved under this id")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	flags.StringVar(&terms.id, "id", "", "its id, such as S/task/notes (default: one is made)")
+	flags.StringVar(&terms.parent, "parent", "", "the lease that it is a part of")
+	flags.StringVar(&terms.approval, "approval", "", "make the lease that was approved under this id")
+	flags.BoolVar(&terms.json, "json", false, "print JSON")
 	return cmd
 }
 
@@ -91,8 +91,8 @@ func (o *leaseTerms) mint() (client.LeaseMint, error) {
 	}, nil
 }
 
-func (a *App) leaseMint(ctx context.Context, o *leaseTerms) error {
-	m, err := o.mint()
+func (a *App) leaseMint(ctx context.Context, terms *leaseTerms) error {
+	m, err := terms.mint()
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *App) leaseMint(ctx context.Context, o *leaseTerms) error {
 	if err != nil {
 		return leaseFailure(err)
 	}
-	if o.json {
+	if terms.json {
 		if err := a.printJSON(got); err != nil || got.Lease != nil {
 			return err
 		}

@@ -45,45 +45,45 @@ type leaseProblem struct {
 }
 
 func (a *App) leaseVerify(ctx context.Context, asJSON bool) error {
-	r, err := a.compareLeases(ctx)
+	report, err := a.compareLeases(ctx)
 	if err != nil {
 		return recordsFailure(err)
 	}
 	if asJSON {
-		if err := a.printJSON(r); err != nil {
+		if err := a.printJSON(report); err != nil {
 			return err
 		}
 	} else {
-		for _, p := range r.Wrong {
+		for _, p := range report.Wrong {
 			fmt.Fprintf(a.Out, "lease verify: WRONG: %s: %s\n", safe(p.ID), p.Text)
 		}
-		if len(r.Wrong) == 0 {
+		if len(report.Wrong) == 0 {
 			fmt.Fprintln(a.Out, "lease verify: ok")
 		}
-		fmt.Fprintf(a.Out, "%d leases, %d of them lent in events that are compacted and cannot be compared\n", r.Leases,
-			r.Unchecked)
+		fmt.Fprintf(a.Out, "%d leases, %d of them lent in events that are compacted and cannot be compared\n", report.Leases,
+			report.Unchecked)
 	}
-	if len(r.Wrong) > 0 {
+	if len(report.Wrong) > 0 {
 		return exitWith(ExitDifferences)
 	}
 	return nil
 }
 
 func (a *App) compareLeases(ctx context.Context) (leaseReport, error) {
-	r := leaseReport{Wrong: []leaseProblem{}}
+	report := leaseReport{Wrong: []leaseProblem{}}
 	src, err := a.openEvents(ctx)
 	if err != nil {
-		return r, err
+		return report, err
 	}
 	defer src.Close()
 	// Others go on meanwhile: a lease lies between the record before and the record after.
 	before := newLeaseRecord()
 	if err := before.read(ctx, src); err != nil {
-		return r, err
+		return report, err
 	}
 	l, err := a.openLender(ctx)
 	if err != nil {
-		return r, err
+		return report, err
 	}
 	defer l.Close()
 	var list []leases.View
@@ -94,7 +94,7 @@ func (a *App) compareLeases(ctx context.Context) (leaseReport, error) {
 		}
 		page, err := l.Leases(ctx, q)
 		if err != nil {
-			return r, err
+			return report, err
 		}
 		list = append(list, page...)
 		if len(page) < leases.MaxLimit {
@@ -103,24 +103,24 @@ func (a *App) compareLeases(ctx context.Context) (leaseReport, error) {
 	}
 	after := before.clone()
 	if err := after.read(ctx, src); err != nil {
-		return r, err
+		return report, err
 	}
 	gone, _, err := src.Compacted(ctx)
 	if err != nil {
-		return r, err
+		return report, err
 	}
-	r.Leases = len(list)
+	report.Leases = len(list)
 	for i := range list {
 		v := &list[i]
 		if _, known := after.minted[v.ID]; !known && gone > 0 {
-			r.Unchecked++
+			report.Unchecked++
 			continue
 		}
 		if text := disagreement(v, before, after); text != "" {
-			r.Wrong = append(r.Wrong, leaseProblem{v.ID, text})
+			report.Wrong = append(report.Wrong, leaseProblem{v.ID, text})
 		}
 	}
-	return r, nil
+	return report, nil
 }
 
 // leaseRecord is what the event log says about leases up to an event.
@@ -169,20 +169,21 @@ func (r *leaseRecord) read(ctx context.Context, src events) error {
 	}
 }
 
-func (r *leaseRecord) add(e *phases.Event) error {
-	r.last = e.Seq
-	if e.Output == nil {
+func (r *leaseRecord) add(event *phases.Event) error {
+	r.last = event.Seq
+	if event.Output == nil {
 		return nil // compacted
 	}
 	var doc struct {
 		ID    string       `json:"id"`
 		Lease leases.Lease `json:"lease"`
 	}
-	if err := json.Unmarshal(e.Output, &doc); err != nil {
-		return fmt.Errorf("event %d: %w", e.Seq, err)
+	if err := json.Unmarshal(event.Output, &doc); err != nil {
+		return fmt.Errorf("event %d: %w", event.Seq, err)
 	}
-	entry := leaseEntry{seq: e.Seq, redacted: len(e.Masked) > 0, person: e.DecidedBy == leases.ByPerson, lease: doc.Lease}
-	switch e.Decision {
+	entry := leaseEntry{seq: event.Seq, redacted: len(event.Masked) > 0, person: event.DecidedBy == leases.ByPerson,
+		lease: doc.Lease}
+	switch event.Decision {
 	case "minted":
 		r.minted[doc.ID] = entry
 		r.ends[doc.ID], r.claims[doc.ID] = []leases.Lease{doc.Lease}, 0 // an id can be lent again after the lease was dropped
@@ -222,26 +223,26 @@ func (r *leaseRecord) taken(id string) bool {
 }
 
 // disagreement says what about a lease is not as the record has it, or "".
-func disagreement(v *leases.View, before, after *leaseRecord) string {
-	m, known := after.minted[v.ID]
+func disagreement(view *leases.View, before, after *leaseRecord) string {
+	m, known := after.minted[view.ID]
 	if !known {
 		return "no event says that it was ever lent"
 	}
 	lent := &m.lease
-	same := v.Capability == lent.Capability && v.Holder == lent.Holder && v.Parent == lent.Parent &&
-		v.NotBefore.Equal(lent.NotBefore) &&
-		v.Scope.Contains(lent.Scope) && lent.Scope.Contains(v.Scope)
+	same := view.Capability == lent.Capability && view.Holder == lent.Holder && view.Parent == lent.Parent &&
+		view.NotBefore.Equal(lent.NotBefore) &&
+		view.Scope.Contains(lent.Scope) && lent.Scope.Contains(view.Scope)
 	if !same && !m.redacted {
 		return "its terms are not those that it was lent with"
 	}
-	if !slices.ContainsFunc(after.ends[v.ID], func(l leases.Lease) bool { return l.ExpiresAt.Equal(v.ExpiresAt) }) {
+	if !slices.ContainsFunc(after.ends[view.ID], func(l leases.Lease) bool { return l.ExpiresAt.Equal(view.ExpiresAt) }) {
 		return "no event says that it lasts that long"
 	}
-	used := lent.MaxUses - v.UsesLeft
-	if least, most := before.used(v.ID), after.used(v.ID); used < least || used > most {
+	used := lent.MaxUses - view.UsesLeft
+	if least, most := before.used(view.ID), after.used(view.ID); used < least || used > most {
 		return fmt.Sprintf("it says that %d uses were taken, the record says %d", used, most)
 	}
-	if v.State == leases.Active && before.taken(v.ID) {
+	if view.State == leases.Active && before.taken(view.ID) {
 		return "it was taken back and is active"
 	}
 	return ""

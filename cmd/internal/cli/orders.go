@@ -58,9 +58,9 @@ type wish struct {
 
 // order returns the order for a verb, or nil where none is needed. It calls
 // what only if a reviewer has to sign.
-func (a *App) order(o orderFlags, what func() (wish, error)) (*approvals.Order, error) {
-	if o.statement != "" {
-		return a.readOrder(o.statement)
+func (a *App) order(flags orderFlags, what func() (wish, error)) (*approvals.Order, error) {
+	if flags.statement != "" {
+		return a.readOrder(flags.statement)
 	}
 	dir, err := a.stateDir()
 	if err != nil {
@@ -84,7 +84,7 @@ func (a *App) order(o orderFlags, what func() (wish, error)) (*approvals.Order, 
 	if err != nil {
 		return nil, err
 	}
-	return a.signOrder(dir, f, w, o, terminalOrderLife)
+	return a.signOrder(dir, f, w, flags, terminalOrderLife)
 }
 
 // readOrder reads a signed order from a file.

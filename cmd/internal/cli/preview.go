@@ -81,21 +81,21 @@ type PreviewTask struct {
 // RunPreview runs the hook on recorded inputs, in a state directory of its own
 // that it removes afterwards: it logs nothing, and shares nothing with hooks in
 // use. It is meant for a process of its own. With an error there is no preview.
-func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
+func RunPreview(ctx context.Context, task PreviewTask) (Preview, error) {
 	dir, err := os.MkdirTemp("", "belay-preview-")
 	if err != nil {
 		return Preview{}, err
 	}
 	defer os.RemoveAll(dir)
-	t.Binding.Mode, t.Binding.Disabled = "", false // the preview asks for its decision
-	src, err := config.AddBinding([]byte(config.Empty), t.Binding)
+	task.Binding.Mode, task.Binding.Disabled = "", false // the preview asks for its decision
+	src, err := config.AddBinding([]byte(config.Empty), task.Binding)
 	if err != nil {
 		return Preview{}, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, config.FileName), src, 0o600); err != nil {
 		return Preview{}, err
 	}
-	if err := statedir.StoreBlob(dir, t.Binding.Module, t.Module); err != nil {
+	if err := statedir.StoreBlob(dir, task.Binding.Module, task.Module); err != nil {
 		return Preview{}, err
 	}
 	host, err := belay.Open(ctx, dir, belay.Options{InMemory: true, Signatures: sigstore.New})
@@ -103,21 +103,21 @@ func RunPreview(ctx context.Context, t PreviewTask) (Preview, error) {
 		return Preview{}, err
 	}
 	defer host.Close()
-	p := Preview{Flips: []PreviewFlip{}}
+	preview := Preview{Flips: []PreviewFlip{}}
 	for _, b := range host.Bindings() {
 		if b.Problem != "" {
-			p.Failed = phases.SafeText(b.Problem, phases.MaxReasonBytes)
-			return p, nil
+			preview.Failed = phases.SafeText(b.Problem, phases.MaxReasonBytes)
+			return preview, nil
 		}
 	}
-	for i := range t.Events {
+	for i := range task.Events {
 		if ctx.Err() != nil {
-			return p, ctx.Err()
+			return preview, ctx.Err()
 		}
-		p.add(ctx, host, &t.Events[i])
+		preview.add(ctx, host, &task.Events[i])
 	}
-	p.Finish()
-	return p, nil
+	preview.Finish()
+	return preview, nil
 }
 
 // Finish puts the newest flips first and leaves the rest out.
@@ -127,9 +127,9 @@ func (p *Preview) Finish() {
 }
 
 // add runs the hook on one event.
-func (p *Preview) add(ctx context.Context, host *belay.Belay, e *phases.Event) {
-	inv, err := invocationOf(e)
-	if err != nil || e.Phase == phases.Audit {
+func (p *Preview) add(ctx context.Context, host *belay.Belay, event *phases.Event) {
+	inv, err := invocationOf(event)
+	if err != nil || event.Phase == phases.Audit {
 		p.Skipped++
 		return
 	}
@@ -141,7 +141,8 @@ func (p *Preview) add(ctx context.Context, host *belay.Belay, e *phases.Event) {
 		return
 	}
 	last := v.Hooks[len(v.Hooks)-1]
-	f := PreviewFlip{Seq: e.Seq, Phase: e.Phase, Tool: e.Tool, Was: e.Decision, Would: last.Decision, Kind: last.Kind,
+	f := PreviewFlip{Seq: event.Seq, Phase: event.Phase, Tool: event.Tool, Was: event.Decision, Would: last.Decision,
+		Kind:   last.Kind,
 		Reason: last.Reason}
 	for _, h := range v.Hooks {
 		f.Fuel += h.Fuel
@@ -153,17 +154,17 @@ func (p *Preview) add(ctx context.Context, host *belay.Belay, e *phases.Event) {
 }
 
 // Count adds what the hook said about one invocation.
-func (p *Preview) Count(f PreviewFlip) {
+func (p *Preview) Count(flip PreviewFlip) {
 	p.Events++
-	p.FuelSum, p.FuelMax = p.FuelSum+f.Fuel, max(p.FuelMax, f.Fuel)
+	p.FuelSum, p.FuelMax = p.FuelSum+flip.Fuel, max(p.FuelMax, flip.Fuel)
 	flipped := true
-	switch f.Would {
+	switch flip.Would {
 	case phases.HookBlock:
 		p.Blocks++
-		flipped = f.Was != string(phases.Block)
+		flipped = flip.Was != string(phases.Block)
 	case phases.HookAsk:
 		p.Asks++
-		flipped = f.Was == string(phases.Allow)
+		flipped = flip.Was == string(phases.Allow)
 	case phases.HookTransform:
 		p.Changes++
 	case phases.HookError:
@@ -172,12 +173,12 @@ func (p *Preview) Count(f PreviewFlip) {
 		flipped = false
 	}
 	if flipped {
-		p.Flips = append(p.Flips, f)
+		p.Flips = append(p.Flips, flip)
 	}
 }
 
 // invocationOf is the invocation that a verdict's event is about, as far as it is stored.
-func invocationOf(e *phases.Event) (phases.Invocation, error) {
+func invocationOf(event *phases.Event) (phases.Invocation, error) {
 	var in struct {
 		Action   jsontext.Value            `json:"action"`
 		CWD      string                    `json:"cwd"`
@@ -185,14 +186,16 @@ func invocationOf(e *phases.Event) (phases.Invocation, error) {
 		Metadata map[string]jsontext.Value `json:"metadata"`
 		Reported time.Time                 `json:"reported_time"`
 	}
-	if e.Input == nil {
+	if event.Input == nil {
 		return phases.Invocation{}, errors.New("the input is not stored")
 	}
-	if err := json.Unmarshal(e.Input, &in); err != nil {
-		return phases.Invocation{}, fmt.Errorf("event %d: %w", e.Seq, err)
+	if err := json.Unmarshal(event.Input, &in); err != nil {
+		return phases.Invocation{}, fmt.Errorf("event %d: %w", event.Seq, err)
 	}
-	return phases.Invocation{Phase: e.Phase, Runtime: e.Runtime, Session: e.Session, Agent: e.Agent, Run: e.Run,
-			User: e.User,
-			CWD:  in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: e.Time, ReportedTime: in.Reported},
+	return phases.Invocation{Phase: event.Phase, Runtime: event.Runtime, Session: event.Session, Agent: event.Agent,
+			Run:  event.Run,
+			User: event.User,
+			CWD:  in.CWD, Action: in.Action, Scopes: in.Scopes, Metadata: in.Metadata, Time: event.Time,
+			ReportedTime: in.Reported},
 		nil
 }

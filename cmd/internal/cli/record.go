@@ -45,7 +45,7 @@ const (
 const recordFormats = "It is one of jsonl, claude-hooks, claude-transcript, events, kept."
 
 func (a *App) recordCmd() *cobra.Command {
-	var o recordOptions
+	var options recordOptions
 	cmd := &cobra.Command{
 		Use:   "record --out DIR [--from FORMAT [FILE]]",
 		Short: "Record invocations with everything that they were decided from",
@@ -80,49 +80,50 @@ their own in memory: nothing is recorded in the state directory, no tool is run.
 			if len(args) == 1 {
 				file = args[0]
 			}
-			return a.record(cmd.Context(), o, file)
+			return a.record(cmd.Context(), options, file)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "directory for the recording; not the state directory")
-	f.StringVar(&o.from, "from", "", "what to read: jsonl, claude-hooks, claude-transcript, events or kept")
-	f.StringArrayVar(&o.hooks, "hook", nil, "with --from: add an unsigned hook: FILE.wasm[,priority=N][,config=FILE]")
-	f.DurationVar(&o.duration, "for", 10*time.Minute, "of a daemon: how long")
-	f.IntVar(&o.count, "count", 10_000, "of a daemon: how many invocations at most")
-	o.seal.flags(f)
-	o.sign.flags(f)
-	o.filter.narrow(f, "with --from events or kept")
-	o.filter.pick(f, "with --from events or kept")
-	f.StringVar(&o.recordings, "recordings", "",
+	f.StringVar(&options.out, "out", "", "directory for the recording; not the state directory")
+	f.StringVar(&options.from, "from", "", "what to read: jsonl, claude-hooks, claude-transcript, events or kept")
+	f.StringArrayVar(&options.hooks, "hook", nil,
+		"with --from: add an unsigned hook: FILE.wasm[,priority=N][,config=FILE]")
+	f.DurationVar(&options.duration, "for", 10*time.Minute, "of a daemon: how long")
+	f.IntVar(&options.count, "count", 10_000, "of a daemon: how many invocations at most")
+	options.seal.flags(f)
+	options.sign.flags(f)
+	options.filter.narrow(f, "with --from events or kept")
+	options.filter.pick(f, "with --from events or kept")
+	f.StringVar(&options.recordings, "recordings", "",
 		"with --from kept: the directory of kept originals (default: that of belay.yaml)")
-	f.StringArrayVar(&o.identities, "identity", nil,
+	f.StringArrayVar(&options.identities, "identity", nil,
 		"with --from kept: open sealed recordings with the age keys of this file")
 	cmd.AddCommand(a.recordKeygenCmd())
 	return cmd
 }
 
-func (a *App) record(ctx context.Context, o recordOptions, file string) error {
-	if o.from == "" && (file != "" || len(o.hooks) > 0) {
+func (a *App) record(ctx context.Context, options recordOptions, file string) error {
+	if options.from == "" && (file != "" || len(options.hooks) > 0) {
 		return usageError("--from says what "+safe(file)+" is", recordFormats)
 	}
-	if o.from != fromKept && (o.recordings != "" || len(o.identities) > 0) {
+	if options.from != fromKept && (options.recordings != "" || len(options.identities) > 0) {
 		return usageError("--recordings and --identity belong to --from kept", "")
 	}
-	switch o.from {
+	switch options.from {
 	case "":
-		return a.recordDaemon(ctx, o)
+		return a.recordDaemon(ctx, options)
 	case fromEvents, fromKept:
-		if file != "" || len(o.hooks) > 0 {
-			return usageError("--from "+o.from+" reads the record: no file, and no hook is asked", "")
+		if file != "" || len(options.hooks) > 0 {
+			return usageError("--from "+options.from+" reads the record: no file, and no hook is asked", "")
 		}
-		if o.from == fromKept {
-			return a.recordRetained(ctx, o)
+		if options.from == fromKept {
+			return a.recordRetained(ctx, options)
 		}
-		return a.recordEvents(ctx, o)
+		return a.recordEvents(ctx, options)
 	case recording.SourceLines, recording.SourceHooks, recording.SourceTranscript:
-		return a.recordFrom(ctx, o, file)
+		return a.recordFrom(ctx, options, file)
 	}
-	return usageError(fmt.Sprintf("--from: %q is not known", safe(o.from)), recordFormats)
+	return usageError(fmt.Sprintf("--from: %q is not known", safe(options.from)), recordFormats)
 }
 
 // recordFrom asks the hooks about what a file holds.
@@ -143,8 +144,8 @@ func (a *App) recordFrom(ctx context.Context, o recordOptions, file string) erro
 	return a.recorded(f)
 }
 
-func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in *lines) error {
-	recorder := recording.NewRecorder(f.Writer)
+func (a *App) playInto(ctx context.Context, o recordOptions, file *recordFile, lines *lines) error {
+	recorder := recording.NewRecorder(file.Writer)
 	host, err := a.openBench(ctx, o.hooks, recorder)
 	if err != nil {
 		return err
@@ -152,17 +153,17 @@ func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in *
 	defer host.Close()
 	switch o.from {
 	case recording.SourceLines:
-		err = playLines(ctx, host, in)
+		err = playLines(ctx, host, lines)
 	case recording.SourceHooks:
-		err = playHooks(ctx, host, in)
+		err = playHooks(ctx, host, lines)
 	default:
-		in.long = func() { f.Dropped(1) } // a transcript holds pictures, too
-		err = playTranscript(ctx, host, in)
+		lines.long = func() { file.Dropped(1) } // a transcript holds pictures, too
+		err = playTranscript(ctx, host, lines)
 	}
 	if err == nil {
 		err = recorder.Err()
 	}
-	if err == nil && f.Runs() == 0 {
+	if err == nil && file.Runs() == 0 {
 		err = errors.New("there is nothing in it")
 	}
 	if err != nil {
@@ -172,7 +173,7 @@ func (a *App) playInto(ctx context.Context, o recordOptions, f *recordFile, in *
 }
 
 // openBench opens the configuration with a store in memory.
-func (a *App) openBench(ctx context.Context, specs []string, r *recording.Recorder) (*belay.Belay, error) {
+func (a *App) openBench(ctx context.Context, specs []string, recorder *recording.Recorder) (*belay.Belay, error) {
 	dir, err := a.stateDir()
 	if err != nil {
 		return nil, err
@@ -185,7 +186,7 @@ func (a *App) openBench(ctx context.Context, specs []string, r *recording.Record
 		}
 		hooks = append(hooks, h)
 	}
-	return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: true, InMemory: true, Recorder: r})
+	return a.openState(ctx, dir, belay.Options{Hooks: hooks, SlowCompile: true, InMemory: true, Recorder: recorder})
 }
 
 // playLines plays invocations in the wire form, and lines of a session.
@@ -245,7 +246,7 @@ func (l *lines) each(ctx context.Context, do func([]byte) error) error {
 // recordEvents makes a recording of logged events.
 func (a *App) recordEvents(ctx context.Context, o recordOptions) error {
 	o.filter.typ = string(phases.EventVerdict)
-	q, err := o.filter.query(time.Now())
+	query, err := o.filter.query(time.Now())
 	if err != nil {
 		return err
 	}
@@ -254,34 +255,34 @@ func (a *App) recordEvents(ctx context.Context, o recordOptions) error {
 		return err
 	}
 	defer src.Close()
-	f, err := a.createRecording(o.out, o.seal, recording.Header{Source: recording.SourceEvents, Redacted: true})
+	file, err := a.createRecording(o.out, o.seal, recording.Header{Source: recording.SourceEvents, Redacted: true})
 	if err != nil {
 		return err
 	}
-	err = eachEvent(ctx, src, q, func(e *phases.Event) error {
+	err = eachEvent(ctx, src, query, func(e *phases.Event) error {
 		run, ok := recording.RunOfEvent(e)
 		if !ok {
-			f.Dropped(1)
+			file.Dropped(1)
 			return nil
 		}
-		return f.AddRun(&run)
+		return file.AddRun(&run)
 	})
-	if err == nil && f.Runs() == 0 {
+	if err == nil && file.Runs() == 0 {
 		err = errors.New("no event matches that holds what was decided about")
 	}
 	if err != nil {
-		f.abandon()
+		file.abandon()
 		return recordsFailure(err)
 	}
 	fmt.Fprintln(a.Err, "belay: made from events: redacted, and without what the hooks called")
-	return a.recorded(f)
+	return a.recorded(file)
 }
 
 // eachEvent calls each for all events of a query, oldest first.
-func eachEvent(ctx context.Context, src records, q wire.Query, each func(*phases.Event) error) error {
-	q.Limit = 1000
+func eachEvent(ctx context.Context, src records, query wire.Query, each func(*phases.Event) error) error {
+	query.Limit = 1000
 	for {
-		page, err := src.Events(ctx, q)
+		page, err := src.Events(ctx, query)
 		if err != nil {
 			return err
 		}
@@ -289,9 +290,9 @@ func eachEvent(ctx context.Context, src records, q wire.Query, each func(*phases
 			if err := each(&page[i]); err != nil {
 				return err
 			}
-			q.After = page[i].Seq
+			query.After = page[i].Seq
 		}
-		if len(page) < q.Limit {
+		if len(page) < query.Limit {
 			return nil
 		}
 	}

@@ -22,59 +22,60 @@ import (
 
 // recordDaemon records what a daemon decides. The daemon hands originals to this
 // process only, which seals them before they reach a disk.
-func (a *App) recordDaemon(ctx context.Context, o recordOptions) error {
-	if o.filter != (eventFilter{}) {
+func (a *App) recordDaemon(ctx context.Context, options recordOptions) error {
+	if options.filter != (eventFilter{}) {
 		return usageError(
 			"--since, --session, --phase and the like pick events: they belong to --from events and --from kept", "")
 	}
-	c, err := a.daemon()
+	daemon, err := a.daemon()
 	if err != nil {
 		return err
 	}
-	if c == nil {
+	if daemon == nil {
 		return failure("no daemon serves the state directory",
 			"Start one with `belay serve`, record with `belay eval --record DIR`, or read a file with --from.")
 	}
-	defer c.Close()
-	to, err := a.recordTo(ctx, c, o)
+	defer daemon.Close()
+	to, err := a.recordTo(ctx, daemon, options)
 	if err != nil {
 		return err
 	}
-	f, err := a.createRecording(o.out, o.seal, localHeader(recording.SourceDaemon))
+	file, err := a.createRecording(options.out, options.seal, localHeader(recording.SourceDaemon))
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stream, err := c.Record(ctx, o.duration, o.count, to)
+	stream, err := daemon.Record(ctx, options.duration, options.count, to)
 	if err != nil {
-		f.abandon()
+		file.abandon()
 		return recordsFailure(err)
 	}
 	defer stream.Close()
-	fmt.Fprintf(a.Err, "belay: recording for %s, %d invocations at most; interrupt to end it\n", o.duration, o.count)
-	cut := copyRecording(f, stream)
-	if cut != nil && f.Err() == nil {
-		f.Cut() // the daemon has not reported its dropped invocations
+	fmt.Fprintf(a.Err, "belay: recording for %s, %d invocations at most; interrupt to end it\n", options.duration,
+		options.count)
+	cut := copyRecording(file, stream)
+	if cut != nil && file.Err() == nil {
+		file.Cut() // the daemon has not reported its dropped invocations
 	}
 	if ctx.Err() != nil {
 		cut = nil // the person has ended it
 	}
-	if f.Runs() == 0 {
-		f.abandon()
+	if file.Runs() == 0 {
+		file.abandon()
 		if cut != nil {
 			return failureBy(cut, "Nothing came until then, and nothing was kept.")
 		}
 		return failure("nothing was decided in that time", "")
 	}
-	if err := a.recorded(f); err != nil || cut == nil {
+	if err := a.recorded(file); err != nil || cut == nil {
 		return err
 	}
 	return failureBy(cut, "What came until then was kept. What was decided after that is not in it.")
 }
 
 // copyRecording takes over invocations until the stream ends.
-func copyRecording(f *recordFile, stream io.Reader) error {
+func copyRecording(file *recordFile, stream io.Reader) error {
 	rd, err := recording.NewReader(stream, "daemon")
 	if err != nil {
 		return err
@@ -82,14 +83,14 @@ func copyRecording(f *recordFile, stream io.Reader) error {
 	for {
 		run, chain, err := rd.Next()
 		if errors.Is(err, io.EOF) {
-			f.Dropped(rd.End().Dropped)
+			file.Dropped(rd.End().Dropped)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if run.Chain, err = f.AddChain(chain); err == nil {
-			err = f.AddRun(run)
+		if run.Chain, err = file.AddChain(chain); err == nil {
+			err = file.AddRun(run)
 		}
 		if err != nil {
 			return err
@@ -112,8 +113,8 @@ func (a *App) recordTo(ctx context.Context, src records, o recordOptions) (*clie
 
 // recordWish is the order to record a daemon's decisions. Its destination names
 // the directory and the recipients.
-func (a *App) recordWish(ctx context.Context, src records, o recordOptions) (wish, error) {
-	dir, err := a.recordingDir(o.out)
+func (a *App) recordWish(ctx context.Context, src records, options recordOptions) (wish, error) {
+	dir, err := a.recordingDir(options.out)
 	if err != nil {
 		return wish{}, err
 	}
@@ -122,8 +123,8 @@ func (a *App) recordWish(ctx context.Context, src records, o recordOptions) (wis
 		Recipients []string `json:"recipients"`
 		Passphrase bool     `json:"passphrase"`
 		Plaintext  bool     `json:"plaintext"`
-	}{dir, nil, o.seal.passphrase, o.seal.plaintext}
-	for _, r := range o.seal.recipients {
+	}{dir, nil, options.seal.passphrase, options.seal.plaintext}
+	for _, r := range options.seal.recipients {
 		if b, err := readLimited(r, 64<<10); err == nil { // a file of keys: the keys count
 			r = string(b)
 		}
@@ -141,12 +142,13 @@ func (a *App) recordWish(ctx context.Context, src records, o recordOptions) (wis
 	if err != nil {
 		return wish{}, recordsFailure(err)
 	}
-	seconds := int64((o.duration + time.Second - 1) / time.Second)
-	text := fmt.Sprintf("Record originals, secrets included: %d invocations at most within %d s, into %s, for %s", o.count,
+	seconds := int64((options.duration + time.Second - 1) / time.Second)
+	text := fmt.Sprintf("Record originals, secrets included: %d invocations at most within %d s, into %s, for %s",
+		options.count,
 		seconds, dir, strings.Join(to.Recipients, " "))
-	if o.seal.plaintext {
+	if options.seal.plaintext {
 		text += "in PLAIN TEXT"
 	}
 	return wish{verb: queue.VerbRecord, store: st.Store,
-		args: kernel.RecordOrder{Seconds: seconds, Count: int64(o.count), Destination: digest}, text: text}, nil
+		args: kernel.RecordOrder{Seconds: seconds, Count: int64(options.count), Destination: digest}, text: text}, nil
 }

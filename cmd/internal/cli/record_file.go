@@ -47,7 +47,7 @@ type recordFile struct {
 }
 
 // createRecording begins a recording in a directory that is not the state directory.
-func (a *App) createRecording(out string, o sealFlags, h recording.Header) (*recordFile, error) {
+func (a *App) createRecording(out string, o sealFlags, header recording.Header) (*recordFile, error) {
 	place, err := a.recordingDir(out)
 	if err != nil {
 		return nil, err
@@ -59,29 +59,29 @@ func (a *App) createRecording(out string, o sealFlags, h recording.Header) (*rec
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		return nil, failureBy(err, "")
 	}
-	f := &recordFile{dir: place, shown: out}
-	if f.tmp, err = os.CreateTemp(place, beganAs+"*"); err != nil { // mode 0600
+	file := &recordFile{dir: place, shown: out}
+	if file.tmp, err = os.CreateTemp(place, beganAs+"*"); err != nil { // mode 0600
 		return nil, failureBy(err, "")
 	}
-	f.dst = f.tmp
+	file.dst = file.tmp
 	if to != nil {
-		if f.seal, err = recording.Seal(f.tmp, to); err != nil {
-			f.abandon()
+		if file.seal, err = recording.Seal(file.tmp, to); err != nil {
+			file.abandon()
 			return nil, failureBy(err, "")
 		}
-		f.dst = f.seal
+		file.dst = file.seal
 	}
-	if f.Writer, err = recording.NewWriter(f.dst, h); err != nil {
-		f.abandon()
+	if file.Writer, err = recording.NewWriter(file.dst, header); err != nil {
+		file.abandon()
 		return nil, failureBy(err, "")
 	}
-	return f, nil
+	return file, nil
 }
 
 // recipients returns the recipients of the recording, nil for plain text.
-func (a *App) recipients(o sealFlags) (recording.Recipients, error) {
+func (a *App) recipients(flags sealFlags) (recording.Recipients, error) {
 	ways := 0
-	for _, b := range []bool{len(o.recipients) > 0, o.passphrase, o.plaintext} {
+	for _, b := range []bool{len(flags.recipients) > 0, flags.passphrase, flags.plaintext} {
 		if b {
 			ways++
 		}
@@ -91,10 +91,10 @@ func (a *App) recipients(o sealFlags) (recording.Recipients, error) {
 			"Give one of --recipient age1…, --passphrase, or --unsafe-plaintext. `belay record keygen FILE` makes a key.")
 	}
 	switch {
-	case o.plaintext:
+	case flags.plaintext:
 		fmt.Fprintln(a.Err, "belay: UNSAFE: the recording is not encrypted and holds originals")
 		return nil, nil
-	case o.passphrase:
+	case flags.passphrase:
 		p, err := a.recordingPassphrase(true)
 		if err != nil {
 			return nil, err
@@ -106,7 +106,7 @@ func (a *App) recipients(o sealFlags) (recording.Recipients, error) {
 		return to, nil
 	}
 	var texts []string
-	for _, r := range o.recipients {
+	for _, r := range flags.recipients {
 		if !strings.HasPrefix(r, "age1") {
 			b, err := readLimited(r, maxIdentity)
 			if err != nil {

@@ -20,13 +20,13 @@ import (
 )
 
 // recordRetained makes one recording of stored events and their retained originals.
-func (a *App) recordRetained(ctx context.Context, o recordOptions) error {
-	o.filter.typ = string(phases.EventVerdict)
-	q, err := o.filter.query(time.Now())
+func (a *App) recordRetained(ctx context.Context, options recordOptions) error {
+	options.filter.typ = string(phases.EventVerdict)
+	query, err := options.filter.query(time.Now())
 	if err != nil {
 		return err
 	}
-	dir, err := a.retainedDir(o.recordings)
+	dir, err := a.retainedDir(options.recordings)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (a *App) recordRetained(ctx context.Context, o recordOptions) error {
 		})
 		return out, err
 	})
-	err = eachEvent(ctx, src, q, func(e *phases.Event) error {
+	err = eachEvent(ctx, src, query, func(e *phases.Event) error {
 		join.Want(e)
 		return nil
 	})
@@ -61,24 +61,24 @@ func (a *App) recordRetained(ctx context.Context, o recordOptions) error {
 	if join.Wanted() == 0 {
 		return failure("no event matches", "`belay events query` shows what is on record.")
 	}
-	f, err := a.createRecording(o.out, o.seal, localHeader(recording.SourceKept))
+	file, err := a.createRecording(options.out, options.seal, localHeader(recording.SourceKept))
 	if err != nil {
 		return err
 	}
-	k := &retainedReader{app: a, identities: o.identities, join: join, out: f}
-	if err := k.readAll(ctx, dir); err != nil {
-		f.abandon()
+	reader := &retainedReader{app: a, identities: options.identities, join: join, out: file}
+	if err := reader.readAll(ctx, dir); err != nil {
+		file.abandon()
 		return recordsFailure(err)
 	}
-	if f.Runs() == 0 {
-		f.abandon()
-		return k.nothing()
+	if file.Runs() == 0 {
+		file.abandon()
+		return reader.nothing()
 	}
-	k.summary()
-	if err := a.recorded(f); err != nil {
+	reader.summary()
+	if err := a.recorded(file); err != nil {
 		return err
 	}
-	if k.foreign > 0 {
+	if reader.foreign > 0 {
 		return exitWith(ExitDifferences)
 	}
 	return nil

@@ -24,7 +24,7 @@ type recoverOptions struct {
 }
 
 func (a *App) recoverCmd() *cobra.Command {
-	var o recoverOptions
+	var options recoverOptions
 	cmd := &cobra.Command{
 		Use:   "recover",
 		Short: "Go on from a database that was restored or edited, after a person has agreed",
@@ -51,13 +51,13 @@ proof against a program of the same user. A daemon need not be stopped.`,
   belay reviewer sign draft r.draft --key anna.key --as anna --out r.json   # where the key is
   belay recover --statement r.json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.recoverState(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.recoverState(cmd.Context(), options) },
 	}
 	f := cmd.Flags()
-	o.flags(f)
-	f.StringVar(&o.why, "why", "", "why, for the record")
-	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be recovered")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	options.flags(f)
+	f.StringVar(&options.why, "why", "", "why, for the record")
+	f.BoolVar(&options.dryRun, "dry-run", false, "say what would be recovered")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
@@ -95,12 +95,12 @@ func recoverFailure(err error) error {
 }
 
 func recoverText(r statelog.Recovery) string {
-	s := "Go on from belay.db as it is. It is blocked because " + r.Wrong + "."
+	text := "Go on from belay.db as it is. It is blocked because " + r.Wrong + "."
 	if r.Lost > 0 {
-		s += fmt.Sprintf(" The last %s that the mark knows of would be lost.", plural(int(r.Lost), "event"))
+		text += fmt.Sprintf(" The last %s that the mark knows of would be lost.", plural(int(r.Lost), "event"))
 	}
 	if r.Rows == nil {
-		return s
+		return text
 	}
 	for _, part := range []struct {
 		what string
@@ -108,24 +108,24 @@ func recoverText(r statelog.Recovery) string {
 	}{{"Made again from the log", r.Rows.Rebuilt}, {"Taken back", r.Rows.Revoked},
 		{"Accepted as it is", r.Rows.Accepted}} {
 		if len(part.list) > 0 {
-			s += "\n" + part.what + ":\n  " + strings.Join(part.list, "\n  ")
+			text += "\n" + part.what + ":\n  " + strings.Join(part.list, "\n  ")
 		}
 	}
-	return s
+	return text
 }
 
 func recoverWish(r statelog.Recovery) wish {
 	return wish{verb: queue.VerbRecover, store: r.Store, args: r.Args(), text: recoverText(r)}
 }
 
-func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
+func (a *App) recoverState(ctx context.Context, options recoverOptions) error {
 	host, plan, err := a.openToRecover(ctx)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
-	if o.dryRun {
-		if o.json {
+	if options.dryRun {
+		if options.json {
 			return a.printJSON(plan)
 		}
 		fmt.Fprintf(a.Out, "%s\nmark      %s\ndatabase  %s\nstore     %s\n", safe(recoverText(plan)), safe(plan.Mark),
@@ -135,7 +135,7 @@ func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
 		}
 		return nil
 	}
-	order, err := a.order(o.orderFlags, func() (wish, error) { return recoverWish(plan), nil })
+	order, err := a.order(options.orderFlags, func() (wish, error) { return recoverWish(plan), nil })
 	if err != nil {
 		return err
 	}
@@ -144,11 +144,11 @@ func (a *App) recoverState(ctx context.Context, o recoverOptions) error {
 			return err
 		}
 	}
-	r, err := statelog.Of(host.Log()).Recover(ctx, statelog.RecoverOptions{Order: order, Want: plan, Why: o.why})
+	r, err := statelog.Of(host.Log()).Recover(ctx, statelog.RecoverOptions{Order: order, Want: plan, Why: options.why})
 	if err != nil {
 		return recoverFailure(err)
 	}
-	if o.json {
+	if options.json {
 		return a.printJSON(r)
 	}
 	fmt.Fprintf(a.Out, "Recovered: belay goes on after event %d. Event %d records it.\n", r.Event-1, r.Event)
@@ -172,7 +172,7 @@ func (a *App) agree(what string) error {
 
 // signRecoverCmd signs for a recovery as it would be now.
 func (a *App) signRecoverCmd() *cobra.Command {
-	var o signOptions
+	var options signOptions
 	cmd := &cobra.Command{
 		Use:   "recover",
 		Short: "Sign that belay goes on from a database that was restored or edited",
@@ -183,29 +183,31 @@ func (a *App) signRecoverCmd() *cobra.Command {
 				return err
 			}
 			defer host.Close()
-			return a.reviewerSign(recoverWish(plan), o)
+			return a.reviewerSign(recoverWish(plan), options)
 		},
 	}
-	o.flags(cmd.Flags())
+	options.flags(cmd.Flags())
 	return cmd
 }
 
 // examineMark says how belay.db stands to its high-water mark.
-func examineMark(w *statelog.HighWater, f *config.File) *finding {
+func examineMark(mark *statelog.HighWater, file *config.File) *finding {
 	switch {
-	case w == nil:
+	case mark == nil:
 		return nil
-	case w.Behind:
-		return &finding{Check: "high water", Status: "fail", Red: true, Text: "ROLLBACK: " + w.Problem,
-			Advice: "Every action is blocked. Put the newest belay.db back, or `belay recover`. " + recoverProof(f)}
-	case w.Problem != "":
-		return &finding{Check: "high water", Status: "fail", Red: true, Text: "belay.db has no high-water mark: " + w.Problem,
+	case mark.Behind:
+		return &finding{Check: "high water", Status: "fail", Red: true, Text: "ROLLBACK: " + mark.Problem,
+			Advice: "Every action is blocked. Put the newest belay.db back, or `belay recover`. " + recoverProof(file)}
+	case mark.Problem != "":
+		return &finding{Check: "high water", Status: "fail", Red: true, Text: "belay.db has no high-water mark: " +
+			mark.Problem,
 			Advice: "A database that is restored or removed is not noticed. Name a directory in belay.yaml: events: {high_water: DIR}"}
-	case w.Seq == 0:
-		return &finding{Check: "high water", Status: "ok", Text: "begins with the first event, in " + w.Path}
+	case mark.Seq == 0:
+		return &finding{Check: "high water", Status: "ok", Text: "begins with the first event, in " + mark.Path}
 	}
-	return &finding{Check: "high water", Status: "ok", Text: fmt.Sprintf("up to event %s in %s", count(w.Seq), w.Path),
-		Advice: recoverProof(f)}
+	return &finding{Check: "high water", Status: "ok",
+		Text:   fmt.Sprintf("up to event %s in %s", count(mark.Seq), mark.Path),
+		Advice: recoverProof(file)}
 }
 
 func recoverProof(f *config.File) string {

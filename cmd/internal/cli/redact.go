@@ -30,7 +30,7 @@ type redactFlags struct {
 }
 
 func (a *App) redactCmd() *cobra.Command {
-	var f redactFlags
+	var flags redactFlags
 	cmd := &cobra.Command{
 		Use:   "redact",
 		Short: "Cover the secrets in a text or in lines of JSON",
@@ -50,46 +50,46 @@ directory's key, masks, patterns and profile are used, so that they agree with i
 With --json, a line that cannot be decoded ends the command with exit 1, and nothing of it
 is printed.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.redact(f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.redact(flags) },
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.json, "json", false, "the input is one JSON document a line; with --report, print JSON")
-	fl.BoolVar(&f.report, "report", false, "print kinds and places instead of the text")
-	fl.BoolVar(&f.check, "check", false, "print nothing; exit 5 when there is a secret")
-	fl.StringArrayVar(&f.masks, "mask", nil,
+	fl.BoolVar(&flags.json, "json", false, "the input is one JSON document a line; with --report, print JSON")
+	fl.BoolVar(&flags.report, "report", false, "print kinds and places instead of the text")
+	fl.BoolVar(&flags.check, "check", false, "print nothing; exit 5 when there is a secret")
+	fl.StringArrayVar(&flags.masks, "mask", nil,
 		"also cover what this JSON Pointer names (* for any element); not with --state")
-	fl.StringArrayVar(&f.removals, "remove", nil,
+	fl.StringArrayVar(&flags.removals, "remove", nil,
 		"take out what this JSON Pointer names (an element becomes null); not with --state")
-	fl.BoolVar(&f.strict, "strict", false, "hash every string of the documents; not with --state")
-	fl.StringVar(&f.gitleaks, "gitleaks", "",
+	fl.BoolVar(&flags.strict, "strict", false, "hash every string of the documents; not with --state")
+	fl.StringVar(&flags.gitleaks, "gitleaks", "",
 		"also cover what the rules in this file of gitleaks (TOML) find; not with --state")
 	return cmd
 }
 
-func (a *App) redact(f redactFlags) error {
-	if a.state != "" && (f.strict || f.gitleaks != "" || len(f.masks)+len(f.removals) > 0) {
+func (a *App) redact(flags redactFlags) error {
+	if a.state != "" && (flags.strict || flags.gitleaks != "" || len(flags.masks)+len(flags.removals) > 0) {
 		return usageError("--mask, --remove, --gitleaks and --strict come from belay.yaml with --state",
 			"Leave them away, or leave --state away.")
 	}
-	if f.report && f.check {
+	if flags.report && flags.check {
 		return usageError("--report and --check exclude each other", "")
 	}
-	r, err := a.redactor(f)
+	r, err := a.redactor(flags)
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(a.Out)
-	found, err := filter{r: r, f: f, w: w}.run(a.In)
+	found, err := filter{r: r, f: flags, w: w}.run(a.In)
 	if flushErr := w.Flush(); err == nil && flushErr != nil {
 		err = failureBy(flushErr, "")
 	}
-	if err == nil && f.check && found > 0 {
+	if err == nil && flags.check && found > 0 {
 		return exitWith(ExitDifferences)
 	}
 	return err
 }
 
-func (a *App) redactor(f redactFlags) (*redact.Redactor, error) {
+func (a *App) redactor(flags redactFlags) (*redact.Redactor, error) {
 	if a.state != "" {
 		dir, err := a.stateDir()
 		if err != nil {
@@ -103,20 +103,20 @@ func (a *App) redactor(f redactFlags) (*redact.Redactor, error) {
 	}
 	key := make([]byte, 32)
 	rand.Read(key) // never fails: the runtime ends the process instead
-	c := redact.Config{Key: key, Masks: f.masks, Removals: f.removals}
-	if f.strict {
-		c.Profile = redact.Strict
+	config := redact.Config{Key: key, Masks: flags.masks, Removals: flags.removals}
+	if flags.strict {
+		config.Profile = redact.Strict
 	}
-	if f.gitleaks != "" {
-		raw, err := readLimited(f.gitleaks, gitleaks.MaxBytes)
+	if flags.gitleaks != "" {
+		raw, err := readLimited(flags.gitleaks, gitleaks.MaxBytes)
 		if err != nil {
 			return nil, failureBy(err, "")
 		}
-		if c.Patterns, err = gitleaks.Parse(raw); err != nil {
+		if config.Patterns, err = gitleaks.Parse(raw); err != nil {
 			return nil, failure(safe(err.Error()), "Nothing was read from standard input.")
 		}
 	}
-	r, err := redact.New(c)
+	r, err := redact.New(config)
 	if err != nil {
 		return nil, usageError(safe(err.Error()), "")
 	}
@@ -168,11 +168,11 @@ type redactReport struct {
 }
 
 func (f filter) lines(in io.Reader) (int, error) {
-	s := bufio.NewScanner(in)
-	s.Buffer(make([]byte, 64<<10), maxRedactInput)
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), maxRedactInput)
 	found := 0
-	for n := 1; s.Scan(); n++ {
-		line := bytes.TrimSpace(s.Bytes())
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {
 			continue
 		}
@@ -197,7 +197,7 @@ func (f filter) lines(in io.Reader) (int, error) {
 			_, _ = f.w.Write(append(out, '\n'))
 		}
 	}
-	if err := s.Err(); errors.Is(err, bufio.ErrTooLong) {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		return found, failure(fmt.Sprintf("a line is longer than %d MiB", maxRedactInput>>20), "It was not printed.")
 	} else if err != nil {
 		return found, failureBy(err, "")

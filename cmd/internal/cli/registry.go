@@ -38,14 +38,14 @@ func (o *registryOptions) flags(f *pflag.FlagSet) {
 }
 
 // registry returns the client for the flags. Call done before printing anything.
-func (a *App) registry(o registryOptions, quiet bool) (c *oci.Client, done func(), err error) {
-	if o.plainHTTP && o.tls {
+func (a *App) registry(options registryOptions, quiet bool) (c *oci.Client, done func(), err error) {
+	if options.plainHTTP && options.tls {
 		return nil, nil, usageError("--plain-http and --tls exclude each other", "")
 	}
-	if o.timeout <= 0 {
+	if options.timeout <= 0 {
 		return nil, nil, usageError("--timeout has to be longer than nothing", "")
 	}
-	file := o.authFile
+	file := options.authFile
 	if file == "" {
 		if dir := a.Getenv("DOCKER_CONFIG"); dir != "" {
 			file = filepath.Join(dir, "config.json")
@@ -53,13 +53,13 @@ func (a *App) registry(o registryOptions, quiet bool) (c *oci.Client, done func(
 			file = filepath.Join(home, ".docker", "config.json")
 		}
 	}
-	if o.plainHTTP {
+	if options.plainHTTP {
 		fmt.Fprintln(a.Err,
 			"belay: warning: without TLS, everybody on the way can read credentials and what is transferred; digests still hold")
 	}
 	opts := oci.Options{
-		UnsafePlainHTTP: o.plainHTTP, ForceTLS: o.tls, AuthFile: file, CAFile: o.caFile,
-		TokenHosts: o.tokenHosts, BlobHosts: o.blobHosts, Timeout: o.timeout,
+		UnsafePlainHTTP: options.plainHTTP, ForceTLS: options.tls, AuthFile: file, CAFile: options.caFile,
+		TokenHosts: options.tokenHosts, BlobHosts: options.blobHosts, Timeout: options.timeout,
 	}
 	done = func() {}
 	if a.Terminal && !quiet {

@@ -29,7 +29,7 @@ type replayOptions struct {
 }
 
 func (a *App) replayCmd() *cobra.Command {
-	var o replayOptions
+	var options replayOptions
 	cmd := &cobra.Command{
 		Use:   "replay RECORDING…",
 		Short: "Run recorded invocations again, and compare what comes out",
@@ -48,37 +48,37 @@ are bound in observe mode would have decided about live traffic, from the record
   belay replay session.rec --hook guard-2.0.0.wasm --report flips.html
   belay replay session.rec --policy ./belay.yaml --compare budget --report out.xml
   belay replay --observe --since 7d`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd.Context(), options, args) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.hooks, "hook", nil,
+	f.StringArrayVar(&options.hooks, "hook", nil,
 		"hold this module against the recorded one: FILE.wasm or builtin:NAME[,name=BINDING][,config=FILE][,priority=N][,allow=all]")
-	f.StringVar(&o.policy, "policy", "",
+	f.StringVar(&options.policy, "policy", "",
 		"hold this belay.yaml, with the modules and the trust.yaml beside it, against the recorded configuration")
-	f.StringVar(&o.compare, "compare", "",
+	f.StringVar(&options.compare, "compare", "",
 		"what counts: exact (default), decision (default with --hook and --policy) or budget")
-	f.StringArrayVar(&o.modules, "module", nil, "a module file that a recording may name by its digest")
-	f.StringArrayVar(&o.identities, "identity", nil, "a file of age identities that opens sealed recordings")
-	f.StringArrayVar(&o.reports, "report", nil, reportUsage)
-	f.BoolVar(&o.json, "json", false, "print the report as JSON")
-	f.BoolVar(&o.observe, "observe", false, "report on hooks in observe mode, from stored events")
-	o.filter.narrow(f, "with --observe")
+	f.StringArrayVar(&options.modules, "module", nil, "a module file that a recording may name by its digest")
+	f.StringArrayVar(&options.identities, "identity", nil, "a file of age identities that opens sealed recordings")
+	f.StringArrayVar(&options.reports, "report", nil, reportUsage)
+	f.BoolVar(&options.json, "json", false, "print the report as JSON")
+	f.BoolVar(&options.observe, "observe", false, "report on hooks in observe mode, from stored events")
+	options.filter.narrow(f, "with --observe")
 	return cmd
 }
 
-func (a *App) replay(ctx context.Context, o replayOptions, args []string) error {
-	out, err := reports(o.reports)
+func (a *App) replay(ctx context.Context, options replayOptions, args []string) error {
+	out, err := reports(options.reports)
 	if err != nil {
 		return err
 	}
 	defer out.drop()
-	if o.observe {
-		if len(args) > 0 || len(o.hooks) > 0 || o.policy != "" || o.compare != "" {
+	if options.observe {
+		if len(args) > 0 || len(options.hooks) > 0 || options.policy != "" || options.compare != "" {
 			return usageError("--observe reads the record: it takes no recording and no candidate", "")
 		}
-		return a.replayShadow(ctx, o, out)
+		return a.replayShadow(ctx, options, out)
 	}
-	if o.filter != (eventFilter{}) {
+	if options.filter != (eventFilter{}) {
 		return usageError("--since, --until, --session and --runtime belong to --observe", "")
 	}
 	files, err := recordingFiles(args)
@@ -90,12 +90,12 @@ func (a *App) replay(ctx context.Context, o replayOptions, args []string) error 
 		return err
 	}
 	defer bench.Close()
-	modules, err := modulesBeside(o.modules, files)
+	modules, err := modulesBeside(options.modules, files)
 	if err != nil {
 		return err
 	}
-	opts := replay.Options{Bench: bench, Mode: replay.Mode(o.compare), Modules: modules}
-	name, revision, err := candidateOf(bench, &opts, o)
+	opts := replay.Options{Bench: bench, Mode: replay.Mode(options.compare), Modules: modules}
+	name, revision, err := candidateOf(bench, &opts, options)
 	if err != nil {
 		return err
 	}
@@ -103,13 +103,13 @@ func (a *App) replay(ctx context.Context, o replayOptions, args []string) error 
 	if err != nil {
 		return replayFailure(err)
 	}
-	b := report.NewBuilder(string(first.Mode()), name)
+	text := report.NewBuilder(string(first.Mode()), name)
 	if revision != "" {
-		b.Now(revision)
+		text.Now(revision)
 	}
 	runs := 0
 	for _, f := range files {
-		n, err := a.replayFile(ctx, o, opts, b, f)
+		n, err := a.replayFile(ctx, options, opts, text, f)
 		if err != nil {
 			return replayFailure(err)
 		}
@@ -118,7 +118,7 @@ func (a *App) replay(ctx context.Context, o replayOptions, args []string) error 
 	if runs == 0 {
 		return failure("there is no invocation in it: nothing was replayed", "That nothing differs would say nothing.")
 	}
-	return a.reportReplay(b, o, out)
+	return a.reportReplay(text, options, out)
 }
 
 // reportReplay prints and writes what came out.
@@ -147,7 +147,7 @@ func (a *App) replayBench() (*loader.Bench, error) {
 }
 
 // replayFile replays one recording into the report, and says how many invocations it holds.
-func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Options, b *report.Builder,
+func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Options, text *report.Builder,
 	path string) (int, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -162,7 +162,7 @@ func (a *App) replayFile(ctx context.Context, o replayOptions, opts replay.Optio
 	if err != nil {
 		return 0, err
 	}
-	again, err := b.Replay(ctx, opts, rd)
+	again, err := text.Replay(ctx, opts, rd)
 	if err != nil {
 		return 0, err
 	}
@@ -193,13 +193,13 @@ func replayFailure(err error) error {
 }
 
 // replayShadow reports on observing hooks.
-func (a *App) replayShadow(ctx context.Context, o replayOptions, out *outputs) error {
-	b := report.NewBuilder(report.ModeShadow, "hooks in observe mode")
-	b.Begin(recording.Header{Source: recording.SourceEvents, Redacted: true})
+func (a *App) replayShadow(ctx context.Context, options replayOptions, out *outputs) error {
+	text := report.NewBuilder(report.ModeShadow, "hooks in observe mode")
+	text.Begin(recording.Header{Source: recording.SourceEvents, Redacted: true})
 	seen := false
-	source, err := a.shadow(ctx, o.filter, func(r *replay.Result) {
+	source, err := a.shadow(ctx, options.filter, func(r *replay.Result) {
 		seen = true
-		b.Add(r)
+		text.Add(r)
 	})
 	if err != nil {
 		return err
@@ -208,8 +208,8 @@ func (a *App) replayShadow(ctx context.Context, o replayOptions, out *outputs) e
 		fmt.Fprintln(a.Err,
 			"No hook in observe mode has seen anything that is on record. `mode: observe` in belay.yaml binds one.")
 	}
-	b.End(source, 0)
-	return a.reportReplay(b, o, out)
+	text.End(source, 0)
+	return a.reportReplay(text, options, out)
 }
 
 // decisions of a side, for people.

@@ -114,24 +114,24 @@ func modulesBeside(named, recordings []string) (map[string][]byte, error) {
 
 // candidateOf reads the candidate that replay compares with the recordings, and
 // returns its name for the report and the revision of its configuration.
-func candidateOf(bench *loader.Bench, opts *replay.Options, o replayOptions) (name, revision string, err error) {
-	if len(o.hooks) == 0 && o.policy == "" {
+func candidateOf(bench *loader.Bench, opts *replay.Options, options replayOptions) (name, revision string, err error) {
+	if len(options.hooks) == 0 && options.policy == "" {
 		return "", "", nil
 	}
-	c := &replay.Candidate{Policy: o.policy}
+	c := &replay.Candidate{Policy: options.policy}
 	opts.Candidate = c
 	var names []string
-	for _, spec := range o.hooks {
+	for _, spec := range options.hooks {
 		h, shown, err := candidateHook(bench, spec)
 		if err != nil {
 			return "", "", err
 		}
 		c.Hooks, names = append(c.Hooks, h), append(names, shown)
 	}
-	if o.policy != "" {
-		cfg, _, err := bench.Policy(o.policy)
+	if options.policy != "" {
+		cfg, _, err := bench.Policy(options.policy)
 		if err != nil {
-			return "", "", failureBy(err, "Correct "+safe(o.policy)+".")
+			return "", "", failureBy(err, "Correct "+safe(options.policy)+".")
 		}
 		return "another configuration", cfg.Revision, nil
 	}
@@ -139,41 +139,41 @@ func candidateOf(bench *loader.Bench, opts *replay.Options, o replayOptions) (na
 }
 
 // candidateHook parses FILE.wasm|builtin:NAME[,name=BINDING][,config=FILE][,priority=N][,allow=all].
-func candidateHook(bench *loader.Bench, spec string) (h replay.Hook, shown string, err error) {
+func candidateHook(bench *loader.Bench, spec string) (hook replay.Hook, shown string, err error) {
 	var rest []string
 	for i, p := range strings.Split(spec, ",") {
 		key, value, _ := strings.Cut(p, "=")
 		switch {
 		case i > 0 && key == "name":
-			h.Name = value
+			hook.Name = value
 		case i > 0 && key == "allow" && value == "all":
-			h.AllowAll = true
+			hook.AllowAll = true
 		case i > 0 && key == "allow":
-			return h, "",
+			return hook, "",
 				usageError("--hook "+safe(spec)+": allow takes all",
 					"Without it the hook may do what the operator allowed the recorded one.")
 		default:
 			rest = append(rest, p)
 		}
 	}
-	ad, err := parseHook(strings.Join(rest, ","))
+	adHocHook, err := parseHook(strings.Join(rest, ","))
 	if err != nil {
-		return h, "", err
+		return hook, "", err
 	}
-	if h.Module, err = moduleOf(bench, ad.Path); err != nil {
-		return h, "", err
+	if hook.Module, err = moduleOf(bench, adHocHook.Path); err != nil {
+		return hook, "", err
 	}
-	h.Config = ad.Config
+	hook.Config = adHocHook.Config
 	if slices.ContainsFunc(rest, func(p string) bool { return strings.HasPrefix(p, "priority=") }) {
-		h.Priority = &ad.Priority
+		hook.Priority = &adHocHook.Priority
 	}
-	name, version := bench.NameOf(h.Module)
-	if h.Name == "" {
-		if h.Name = name; name == "" {
-			h.Name = ad.Name
+	name, version := bench.NameOf(hook.Module)
+	if hook.Name == "" {
+		if hook.Name = name; name == "" {
+			hook.Name = adHocHook.Name
 		}
 	}
-	return h, strings.TrimSpace(h.Name + " " + version), nil
+	return hook, strings.TrimSpace(hook.Name + " " + version), nil
 }
 
 // moduleOf reads a module file, or one that comes with belay.
@@ -206,11 +206,11 @@ func readIdentity(path string) ([]byte, error) {
 
 // unseal opens a sealed recording.
 func (a *App) unseal(f io.Reader, path string, files []string) (io.Reader, error) {
-	in, how := recording.Look(f)
+	reader, how := recording.Look(f)
 	var ids recording.Identities
 	switch how {
 	case recording.Plain:
-		return in, nil
+		return reader, nil
 	case recording.ForPassphrase:
 		p, err := a.recordingPassphrase(false)
 		if err != nil {
@@ -225,7 +225,7 @@ func (a *App) unseal(f io.Reader, path string, files []string) (io.Reader, error
 			return nil, err
 		}
 	}
-	out, err := recording.Unseal(in, path, ids)
+	out, err := recording.Unseal(reader, path, ids)
 	if err != nil && len(ids) == 0 {
 		return nil, failureBy(err, "Give the key's file with --identity FILE.")
 	}

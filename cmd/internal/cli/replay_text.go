@@ -41,9 +41,10 @@ func (a *App) printReport(r *report.Report) {
 		a.printItems(r.Others, &left, n)
 	}
 	a.printBudgets(r)
-	s := r.Summary
-	if s.Unknown > 0 {
-		fmt.Fprintf(a.Out, "%s asked for something that the recording has no answer to.\n", plural(s.Unknown, "invocation"))
+	summary := r.Summary
+	if summary.Unknown > 0 {
+		fmt.Fprintf(a.Out, "%s asked for something that the recording has no answer to.\n",
+			plural(summary.Unknown, "invocation"))
 	}
 	for _, rec := range r.Recordings {
 		if rec.Cut {
@@ -56,43 +57,44 @@ func (a *App) printReport(r *report.Report) {
 				oneLine(rec.Digest, 24))
 		}
 	}
-	fmt.Fprintf(a.Out, "%s, %s: %s (%s, %s, %s)\n", plural(s.Invocations, "invocation"), plural(s.Turns, "turn"),
-		plural(s.Different, "difference"), plural(s.Flips, "decision"), plural(s.Rewrites, "action"),
-		plural(s.Others, "other"))
+	fmt.Fprintf(a.Out, "%s, %s: %s (%s, %s, %s)\n", plural(summary.Invocations, "invocation"),
+		plural(summary.Turns, "turn"),
+		plural(summary.Different, "difference"), plural(summary.Flips, "decision"), plural(summary.Rewrites, "action"),
+		plural(summary.Others, "other"))
 }
 
 func (a *App) printItems(items []report.Item, left *int, total int) {
 	p := a.palette()
 	shown := 0
-	for _, it := range items {
+	for _, item := range items {
 		if *left == 0 {
 			break
 		}
 		*left--
 		shown++
-		what := fmt.Sprintf("%s %d", oneLine(string(it.Phase)+" "+it.Tool, 32), it.Number)
-		fmt.Fprintf(a.Out, "  %s  %s\n", p.faint(what), oneLine(it.About, screen-4-utf8.RuneCountInString(what)))
-		if it.Base.Decision != it.Now.Decision {
-			fmt.Fprintf(a.Out, "    was: %s\n    is:  %s\n", oneLine(sideText(it.Base), screen-9),
-				oneLine(sideText(it.Now), screen-9))
+		what := fmt.Sprintf("%s %d", oneLine(string(item.Phase)+" "+item.Tool, 32), item.Number)
+		fmt.Fprintf(a.Out, "  %s  %s\n", p.faint(what), oneLine(item.About, screen-4-utf8.RuneCountInString(what)))
+		if item.Base.Decision != item.Now.Decision {
+			fmt.Fprintf(a.Out, "    was: %s\n    is:  %s\n", oneLine(sideText(item.Base), screen-9),
+				oneLine(sideText(item.Now), screen-9))
 			continue
 		}
-		for n, c := range it.Changes {
+		for n, change := range item.Changes {
 			if n == 3 {
-				fmt.Fprintf(a.Out, "    … and %d more\n", len(it.Changes)-n)
+				fmt.Fprintf(a.Out, "    … and %d more\n", len(item.Changes)-n)
 				break
 			}
-			if c.What == replay.WhatRewrite {
-				a.printRewrites(c)
+			if change.What == replay.WhatRewrite {
+				a.printRewrites(change)
 				continue
 			}
-			if was, is, ok := figuresOf(c); ok {
+			if was, is, ok := figuresOf(change); ok {
 				fmt.Fprintf(a.Out, "    %s\n",
-					oneLine(fmt.Sprintf("%s %s: %s → %s", c.What, c.Where, count(was), count(is)), screen-4))
+					oneLine(fmt.Sprintf("%s %s: %s → %s", change.What, change.Where, count(was), count(is)), screen-4))
 				continue
 			}
-			fmt.Fprintf(a.Out, "    %s\n      was: %s\n      is:  %s\n", oneLine(c.What+" "+c.Where, screen-4),
-				oneLine(c.Was, screen-11), oneLine(c.Is, screen-11))
+			fmt.Fprintf(a.Out, "    %s\n      was: %s\n      is:  %s\n", oneLine(change.What+" "+change.Where, screen-4),
+				oneLine(change.Was, screen-11), oneLine(change.Is, screen-11))
 		}
 	}
 	if more := total - shown; more > 0 {
@@ -137,7 +139,7 @@ func (a *App) printRewrites(c report.Change) {
 
 // printBudgets shows what hooks cost, where that has changed.
 func (a *App) printBudgets(r *report.Report) {
-	t := newTable("HOOK", "TURNS", "FUEL", "NOW", "CHANGE", "MEMORY", "NOW").alignRight(1, 2, 3, 4, 5, 6)
+	table := newTable("HOOK", "TURNS", "FUEL", "NOW", "CHANGE", "MEMORY", "NOW").alignRight(1, 2, 3, 4, 5, 6)
 	for _, b := range r.Budgets {
 		if b.Turns == 0 || b.Fuel.Base == b.Fuel.Now && b.Memory.Base == b.Memory.Now {
 			continue
@@ -149,11 +151,11 @@ func (a *App) printBudgets(r *report.Report) {
 		case ok:
 			change = fmt.Sprintf("%+.1f %%", float64(d)/10)
 		}
-		t.row(oneLine(b.Hook, 32), count(int64(b.Turns)), count(b.Fuel.Base), count(b.Fuel.Now), change,
+		table.row(oneLine(b.Hook, 32), count(int64(b.Turns)), count(b.Fuel.Base), count(b.Fuel.Now), change,
 			bytesText(b.Memory.Base), bytesText(b.Memory.Now))
 	}
-	if len(t.rows) > 0 {
-		t.print(a.Out, a.palette())
+	if len(table.rows) > 0 {
+		table.print(a.Out, a.palette())
 	}
 }
 
@@ -162,7 +164,7 @@ func (a *App) printBudgets(r *report.Report) {
 // this was read from.
 func (a *App) shadow(ctx context.Context, f eventFilter, each func(*replay.Result)) (digest string, err error) {
 	f.all = true
-	q, err := f.query(time.Now())
+	query, err := f.query(time.Now())
 	if err != nil {
 		return "", err
 	}
@@ -175,20 +177,20 @@ func (a *App) shadow(ctx context.Context, f eventFilter, each func(*replay.Resul
 	// The turns of an invocation stand before its verdict, in the same commit; those
 	// of audit hooks behind it.
 	turns := map[string][]phases.Event{}
-	err = eachEvent(ctx, src, q, func(e *phases.Event) error {
+	err = eachEvent(ctx, src, query, func(event *phases.Event) error {
 		switch {
-		case e.Type == phases.EventHook && e.Mode == phases.Observe && e.Pass == phases.PassObserve:
+		case event.Type == phases.EventHook && event.Mode == phases.Observe && event.Pass == phases.PassObserve:
 			if len(turns) >= 10_000 {
 				clear(turns) // verdicts that never came: the record begins in the middle of them
 			}
-			turns[e.Invocation] = append(turns[e.Invocation], *e)
-		case e.Type == phases.EventVerdict:
-			if list := turns[e.Invocation]; list != nil {
-				fmt.Fprintf(sum, "%s\n", e.ID)
-				for _, r := range replay.Shadow(e, list) {
+			turns[event.Invocation] = append(turns[event.Invocation], *event)
+		case event.Type == phases.EventVerdict:
+			if list := turns[event.Invocation]; list != nil {
+				fmt.Fprintf(sum, "%s\n", event.ID)
+				for _, r := range replay.Shadow(event, list) {
 					each(r)
 				}
-				delete(turns, e.Invocation)
+				delete(turns, event.Invocation)
 			}
 		}
 		return nil

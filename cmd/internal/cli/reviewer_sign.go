@@ -64,7 +64,7 @@ Where the reviewer's key is on another machine, --draft writes what is to be sig
 // sign.
 func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs,
 	what func(context.Context, records, []string) (wish, error)) *cobra.Command {
-	var o signOptions
+	var options signOptions
 	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
@@ -79,10 +79,10 @@ func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs,
 			if err != nil {
 				return err
 			}
-			return a.reviewerSign(w, o)
+			return a.reviewerSign(w, options)
 		},
 	}
-	o.flags(cmd.Flags())
+	options.flags(cmd.Flags())
 	return cmd
 }
 
@@ -103,10 +103,10 @@ func (a *App) signRecordCmd() *cobra.Command {
 
 // signCompactCmd signs the compaction of events of that age.
 func (a *App) signCompactCmd() *cobra.Command {
-	var o eventsCompactOptions
+	var options eventsCompactOptions
 	cmd := a.signVerbCmd("compact {--before TIME | --keep DAYS}", "Sign that old events may be compacted", noArgs,
 		func(ctx context.Context, src records, _ []string) (wish, error) {
-			c, err := o.compaction(time.Now())
+			c, err := options.compaction(time.Now())
 			if err != nil {
 				return wish{}, err
 			}
@@ -120,36 +120,37 @@ func (a *App) signCompactCmd() *cobra.Command {
 			}
 			return compactWish(ctx, src, would)
 		})
-	cmd.Flags().StringVar(&o.before, "before", "", "what is older than this: RFC 3339, a date, or how long ago (90d)")
-	cmd.Flags().IntVar(&o.keep, "keep", 0, "what is older than so many days")
+	cmd.Flags().StringVar(&options.before, "before", "",
+		"what is older than this: RFC 3339, a date, or how long ago (90d)")
+	cmd.Flags().IntVar(&options.keep, "keep", 0, "what is older than so many days")
 	return cmd
 }
 
 // reviewerSign writes a statement, signed or as a draft.
-func (a *App) reviewerSign(w wish, o signOptions) error {
-	if o.life <= 0 || o.life > queue.MaxOrderLife {
+func (a *App) reviewerSign(wish wish, options signOptions) error {
+	if options.life <= 0 || options.life > queue.MaxOrderLife {
 		return usageError("--for takes up to 24h", "")
 	}
-	if o.draft {
-		order, err := queue.NewOrder(w.verb, w.store, w.args, leases.At(leases.SystemClock{}), o.life)
+	if options.draft {
+		order, err := queue.NewOrder(wish.verb, wish.store, wish.args, leases.At(leases.SystemClock{}), options.life)
 		if err != nil {
 			return failureBy(err, "")
 		}
-		return a.writeOrder(&order, o.out)
+		return a.writeOrder(&order, options.out)
 	}
 	dir, f, err := a.readConfigFile()
 	if err != nil {
 		return err
 	}
-	order, err := a.signOrder(dir, f, w, o.orderFlags, o.life)
+	order, err := a.signOrder(dir, f, wish, options.orderFlags, options.life)
 	if err != nil {
 		return err
 	}
-	return a.writeOrder(order, o.out)
+	return a.writeOrder(order, options.out)
 }
 
-func (a *App) writeOrder(o *approvals.Order, file string) error {
-	b, err := queue.EncodeOrder(o)
+func (a *App) writeOrder(order *approvals.Order, file string) error {
+	b, err := queue.EncodeOrder(order)
 	if err != nil {
 		return failureBy(err, "")
 	}
@@ -161,11 +162,11 @@ func (a *App) writeOrder(o *approvals.Order, file string) error {
 		return failureBy(err, "")
 	}
 	what := "statement"
-	if len(o.Signature) == 0 {
+	if len(order.Signature) == 0 {
 		what = "draft"
 	}
-	fmt.Fprintf(a.Err, "Written: the %s of `belay %s`, once, until %s.\n", what, o.Verb,
-		o.Expires.Local().Format(time.DateTime))
+	fmt.Fprintf(a.Err, "Written: the %s of `belay %s`, once, until %s.\n", what, order.Verb,
+		order.Expires.Local().Format(time.DateTime))
 	return nil
 }
 
@@ -198,16 +199,16 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
-	o, err := queue.DecodeOrder(src)
+	order, err := queue.DecodeOrder(src)
 	if err != nil {
 		return failureBy(err, "Nothing was signed.")
 	}
-	if !time.Now().Before(o.Expires) {
-		return failure("the draft could be used until "+o.Expires.Local().Format(time.DateTime),
+	if !time.Now().Before(order.Expires) {
+		return failure("the draft could be used until "+order.Expires.Local().Format(time.DateTime),
 			"Write another one; --for says how long it lasts.")
 	}
-	queue.Restamp(&o, leases.At(leases.SystemClock{}))
-	a.describeOrder(&o, "")
+	queue.Restamp(&order, leases.At(leases.SystemClock{}))
+	a.describeOrder(&order, "")
 	pem, err := readLimited(keyFile, tiers.MaxKeyFile)
 	if err != nil {
 		return failureBy(err, "Nothing was signed.")
@@ -218,8 +219,8 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 	if err != nil {
 		return failureBy(err, "The passphrase is asked for on the terminal. Nothing was signed.")
 	}
-	if err := queue.SignOrder(&o, as, key); err != nil {
+	if err := queue.SignOrder(&order, as, key); err != nil {
 		return failureBy(err, "Nothing was signed.")
 	}
-	return a.writeOrder(&o, out)
+	return a.writeOrder(&order, out)
 }

@@ -76,7 +76,7 @@ type runtimeCall struct {
 // mainRuntime answers an agent runtime: a decision is complete JSON with exit 0,
 // every failure is the event's block form, and the exit status is 0 or 2.
 func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code int) {
-	ad, err := adapterFor(name)
+	adapter, err := adapterFor(name)
 	if err != nil {
 		a.report(err)
 		return ExitUsage // 2 with text on standard error is what most runtimes take for a block
@@ -86,10 +86,10 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	defer signal.Stop(pipe)
-	late := &lateCall{app: a, ad: ad, args: args, out: a.Out}
-	opts := hookcmd.OptionsFor(ad, valueOf(args, "--for"), a.Getenv)
+	late := &lateCall{app: a, ad: adapter, args: args, out: a.Out}
+	opts := hookcmd.OptionsFor(adapter, valueOf(args, "--for"), a.Getenv)
 	late.seen.Store(&runtimeCall{opts: opts})
-	within := hookcmd.Deadline(ad, opts.Event)
+	within := hookcmd.Deadline(adapter, opts.Event)
 	grace := hookcmd.GraceOf(within)
 	within -= grace
 	if d, err := time.ParseDuration(valueOf(args, "--wait")); err == nil && d > 0 {
@@ -99,19 +99,19 @@ func (a *App) mainRuntime(ctx context.Context, name string, args []string) (code
 	defer cancel()
 	code, _ = hookcmd.InTime(ctx, grace, a.word, func() int {
 		defer a.finish()
-		return a.workRuntime(ctx, ad, args, late)
+		return a.workRuntime(ctx, adapter, args, late)
 	}, late.answer)
 	return code
 }
 
 // workRuntime is what mainRuntime does, as far as it ends.
-func (a *App) workRuntime(ctx context.Context, ad adapters.Adapter, args []string, late *lateCall) (code int) {
-	call := &runtimeCall{opts: hookcmd.OptionsFor(ad, valueOf(args, "--for"), a.Getenv), late: late}
+func (a *App) workRuntime(ctx context.Context, adapter adapters.Adapter, args []string, late *lateCall) (code int) {
+	call := &runtimeCall{opts: hookcmd.OptionsFor(adapter, valueOf(args, "--for"), a.Getenv), late: late}
 	defer func() {
 		if p := recover(); p != nil {
 			cause := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
 			fmt.Fprintf(a.Err, "belay: internal error: %v\n", p)
-			code = a.writeAnswer(ad, call, ad.Failure(call.payload, call.opts, cause))
+			code = a.writeAnswer(adapter, call, adapter.Failure(call.payload, call.opts, cause))
 		}
 	}()
 	// The answer is all that may stand on standard output; whatever else a command
@@ -121,16 +121,16 @@ func (a *App) workRuntime(ctx context.Context, ad adapters.Adapter, args []strin
 	err := a.execute(context.WithValue(ctx, callKey{}, call), args)
 	a.Out = out
 	if err == nil && call.answer != nil {
-		return a.writeAnswer(ad, call, *call.answer)
+		return a.writeAnswer(adapter, call, *call.answer)
 	}
 	if err == nil {
 		err = phases.NewFault(phases.KindLoad, "belay was not asked to decide anything", nil)
 	}
 	a.report(err)
 	if call.payload == nil && !call.read {
-		a.salvage(ctx, ad, args, call)
+		a.salvage(ctx, adapter, args, call)
 	}
-	return a.writeAnswer(ad, call, a.refuseRuntime(ctx, ad, call, args, startFault(err)))
+	return a.writeAnswer(adapter, call, a.refuseRuntime(ctx, adapter, call, args, startFault(err)))
 }
 
 // startFault is the failure of a belay that did not come as far as deciding.
@@ -150,9 +150,9 @@ func startFault(err error) *phases.Fault {
 // refuseRuntime answers a payload that nothing could be asked about, and leaves a
 // record of that, with the latch that holds the session where the answer does not:
 // in the store if there is one, else in its spool.
-func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runtimeCall, args []string,
-	f *phases.Fault) adapters.Answer {
-	answer := ad.Failure(call.payload, call.opts, f)
+func (a *App) refuseRuntime(ctx context.Context, adapter adapters.Adapter, call *runtimeCall, args []string,
+	fault *phases.Fault) adapters.Answer {
+	answer := adapter.Failure(call.payload, call.opts, fault)
 	if _, elsewhere := lookup(args, "--connect"); elsewhere {
 		return answer // the state directory is another user's
 	}
@@ -167,16 +167,16 @@ func (a *App) refuseRuntime(ctx context.Context, ad adapters.Adapter, call *runt
 		return answer // belay is not set up there
 	}
 	ctx = context.WithoutCancel(ctx)
-	if !errors.Is(f, kernel.ErrUnavailable) {
+	if !errors.Is(fault, kernel.ErrUnavailable) {
 		host, err := belay.Open(ctx, dir, belay.Options{NoHooks: true, Logger: a.logger(), Signatures: sigstore.New})
 		if err == nil {
 			defer host.Close()
-			return dispatch.RefuseRuntime(ctx, host, ad, call.payload, call.opts, f).Answer
+			return dispatch.RefuseRuntime(ctx, host, adapter, call.payload, call.opts, fault).Answer
 		}
 	}
-	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: answer.Session}, Fault: f,
+	r := kernel.Refusal{Invocation: phases.Invocation{Runtime: adapter.Runtime(), Session: answer.Session}, Fault: fault,
 		Unblockable: call.opts.NeedsLatch(answer), Unread: true}
-	if r.Of, err = adapters.Invocations(ad, call.payload, call.opts); err != nil {
+	if r.Of, err = adapters.Invocations(adapter, call.payload, call.opts); err != nil {
 		r.Why = phases.LatchPayload
 	}
 	if err := belay.Spool(dir, r); err != nil {
@@ -226,8 +226,8 @@ func (a *App) writeAnswer(ad adapters.Adapter, call *runtimeCall, ans adapters.A
 }
 
 // evalRuntime answers one payload of a runtime.
-func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
-	ad, err := adapterFor(o.runtime)
+func (a *App) evalRuntime(ctx context.Context, options evalOptions) error {
+	adapter, err := adapterFor(options.runtime)
 	if err != nil {
 		return err
 	}
@@ -235,35 +235,35 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 	if call == nil {
 		call = &runtimeCall{}
 	}
-	file := o.event
+	file := options.event
 	if file == "" {
-		file = o.file
+		file = options.file
 	}
-	call.opts = hookcmd.OptionsFor(ad, o.forEvent, a.Getenv)
+	call.opts = hookcmd.OptionsFor(adapter, options.forEvent, a.Getenv)
 	call.opts.User = a.Getenv("USER")
 	reading, cancel := context.WithTimeout(ctx, a.patience())
-	err = a.readPayload(reading, file, ad, call)
+	err = a.readPayload(reading, file, adapter, call)
 	cancel()
 	if err != nil {
 		return err
 	}
-	host, err := a.openAsker(ctx, o)
+	host, err := a.openAsker(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer host.Close()
-	out := host.Runtime(ctx, ad, call.payload, call.opts)
-	for end, n := time.Now().Add(o.wait), 0; o.wait > 0 && n < maxQuestions; n++ {
+	out := host.Runtime(ctx, adapter, call.payload, call.opts)
+	for end, n := time.Now().Add(options.wait), 0; options.wait > 0 && n < maxQuestions; n++ {
 		id := waitsFor(out.Verdicts)
 		if id == "" || !a.decided(ctx, id, time.Until(end)) {
 			break
 		}
 		// The daemon may be another one by now, or gone.
-		again, err := a.openAsker(ctx, o)
+		again, err := a.openAsker(ctx, options)
 		if err != nil {
 			return err
 		}
-		out = again.Runtime(ctx, ad, call.payload, call.opts)
+		out = again.Runtime(ctx, adapter, call.payload, call.opts)
 		again.Close()
 	}
 	if f := phases.FaultOf(out.Err); f != nil && f.Cause != nil { // the runtime gets no more than the fault's text
@@ -272,7 +272,7 @@ func (a *App) evalRuntime(ctx context.Context, o evalOptions) error {
 	for _, n := range out.Answer.Notes {
 		fmt.Fprintf(a.Err, "belay: note: %s\n", redact.Label(safe(n)))
 	}
-	if !o.verdict {
+	if !options.verdict {
 		call.answer = &out.Answer
 		return nil
 	}

@@ -32,7 +32,7 @@ type serveOptions struct {
 }
 
 func (a *App) serveCmd() *cobra.Command {
-	var o serveOptions
+	var options serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer agents from a daemon: a unix socket, and a loopback port if asked to",
@@ -48,27 +48,28 @@ anew; SIGTERM or Ctrl-C refuses what comes, finishes what has begun, and ends.`,
 		Example: `  belay serve
   belay serve --listen 127.0.0.1:4170 --tls-only --log json`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.serve(cmd.Context(), options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "", "also listen on this loopback address, 127.0.0.1:PORT or [::1]:PORT")
-	f.BoolVar(&o.tlsOnly, "tls-only", false, "refuse plain HTTP on the address of --listen")
-	f.StringVar(&o.log, "log", "text", "form of the log on standard error: text or json")
-	f.IntVar(&o.running, "max-running", 0, "actions decided at once (default 4 for each CPU, at least 8)")
-	f.IntVar(&o.queue, "max-waiting", 0, "actions that may wait for their turn (default 128)")
-	f.BoolVar(&o.unsafeOpen, "unsafe-fail-open", false, "UNSAFE, for debugging: a hook that fails counts as no opinion")
+	f.StringVar(&options.listen, "listen", "", "also listen on this loopback address, 127.0.0.1:PORT or [::1]:PORT")
+	f.BoolVar(&options.tlsOnly, "tls-only", false, "refuse plain HTTP on the address of --listen")
+	f.StringVar(&options.log, "log", "text", "form of the log on standard error: text or json")
+	f.IntVar(&options.running, "max-running", 0, "actions decided at once (default 4 for each CPU, at least 8)")
+	f.IntVar(&options.queue, "max-waiting", 0, "actions that may wait for their turn (default 128)")
+	f.BoolVar(&options.unsafeOpen, "unsafe-fail-open", false,
+		"UNSAFE, for debugging: a hook that fails counts as no opinion")
 	return cmd
 }
 
-func (a *App) serve(ctx context.Context, o serveOptions) error {
-	log, err := a.serveLogger(o.log)
+func (a *App) serve(ctx context.Context, options serveOptions) error {
+	log, err := a.serveLogger(options.log)
 	if err != nil {
 		return err
 	}
-	if o.running < 0 || o.queue < 0 {
+	if options.running < 0 || options.queue < 0 {
 		return usageError("--max-running and --max-waiting cannot be negative", "")
 	}
-	if o.tlsOnly && o.listen == "" {
+	if options.tlsOnly && options.listen == "" {
 		return usageError("--tls-only needs --listen", "")
 	}
 	dir, err := a.stateDir()
@@ -84,15 +85,17 @@ func (a *App) serve(ctx context.Context, o serveOptions) error {
 	tel := a.telemetry(ctx, log, flushServe)
 	recorders := new(server.Recorders)
 	host, err := a.openState(ctx, dir,
-		belay.Options{Logger: log, UnsafeFailOpen: o.unsafeOpen, Observer: tel.Observer(), Recorder: recorders, Retain: true})
+		belay.Options{Logger: log, UnsafeFailOpen: options.unsafeOpen, Observer: tel.Observer(), Recorder: recorders,
+			Retain: true})
 	if err != nil {
 		return err
 	}
 	defer host.Close()
 	defer a.finish() // the last metrics are read from the host, which is closed next
 	s, err := server.Open(host, server.Options{
-		Dir: dir, Listen: o.listen, TLSOnly: o.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(), User: userName(),
-		Logger: log, Recorders: recorders, Running: o.running, Queue: o.queue,
+		Dir: dir, Listen: options.listen, TLSOnly: options.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(),
+		User:   userName(),
+		Logger: log, Recorders: recorders, Running: options.running, Queue: options.queue,
 	})
 	switch {
 	case errors.Is(err, server.ErrAddress):

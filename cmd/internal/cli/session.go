@@ -66,24 +66,24 @@ func optionsOf(r phases.Request) belay.InvokeOptions {
 }
 
 func playLine(ctx context.Context, host *belay.Belay, rec recorded) (played, error) {
-	p := played{title: rec.Title}
+	demo := played{title: rec.Title}
 	if rec.Invocation != nil {
 		req, err := phases.DecodeRequest(rec.Invocation)
 		if err != nil {
-			return p, err
+			return demo, err
 		}
 		v, err := host.InvokeWith(ctx, req.Invocation, optionsOf(req))
 		if v.Decision == "" {
-			return p, err
+			return demo, err
 		}
-		p.verdicts = append(p.verdicts, v)
-		return p, nil
+		demo.verdicts = append(demo.verdicts, v)
+		return demo, nil
 	}
 	ad, err := adapterFor(rec.Runtime)
 	if err != nil {
-		return p, err
+		return demo, err
 	}
 	out := dispatch.Runtime(ctx, host, ad, rec.Event, adapters.Options{})
-	p.verdicts = out.Verdicts
-	return p, out.Err
+	demo.verdicts = out.Verdicts
+	return demo, out.Err
 }

@@ -60,7 +60,7 @@ func (a *App) daemon() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Dial(dir)
+	daemon, err := client.Dial(dir)
 	switch {
 	case errors.Is(err, client.ErrNotRunning):
 		return nil, nil
@@ -72,10 +72,10 @@ func (a *App) daemon() (*client.Client, error) {
 	for role, name := range map[client.Role]string{client.RoleReview: "BELAY_REVIEW_TOKEN",
 		client.RoleAdmin: "BELAY_ADMIN_TOKEN"} {
 		if t := a.Getenv(name); t != "" {
-			c.SetToken(role, t)
+			daemon.SetToken(role, t)
 		}
 	}
-	return c, nil
+	return daemon, nil
 }
 
 // aliveTime is how long a daemon may take to show that it is alive, before a command that
@@ -111,21 +111,21 @@ func (a *App) answering(ctx context.Context) (*client.Client, error) {
 }
 
 // openSource opens the daemon, or the state directory without its hooks.
-func openSource[T any](ctx context.Context, a *App, remote func(*client.Client) T,
+func openSource[T any](ctx context.Context, app *App, remote func(*client.Client) T,
 	local func(*belay.Belay) T) (T, error) {
 	var none T
-	c, err := a.answering(ctx)
+	c, err := app.answering(ctx)
 	if err != nil {
 		return none, err
 	}
 	if c != nil {
 		return remote(c), nil
 	}
-	dir, err := a.stateDir()
+	dir, err := app.stateDir()
 	if err != nil {
 		return none, err
 	}
-	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	host, err := app.openState(ctx, dir, belay.Options{NoHooks: true})
 	if err != nil {
 		return none, err
 	}
@@ -269,16 +269,16 @@ func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
 	return host, err
 }
 
-func (a *App) openDecider(ctx context.Context, o evalOptions) (asker, error) {
-	if o.connect != "" { // nothing decides in its place
-		c, err := client.Connect(o.connect)
+func (a *App) openDecider(ctx context.Context, options evalOptions) (asker, error) {
+	if options.connect != "" { // nothing decides in its place
+		c, err := client.Connect(options.connect)
 		if err != nil {
 			f := phases.NewFault(phases.KindLoad, "the daemon could not be asked", err)
 			return nil, failureBy(f, safe(err.Error()))
 		}
 		return daemonAsker{c, "", a.word}, nil
 	}
-	if len(o.hooks) == 0 && !o.unsafeOpen && !o.slow && o.recorder == nil && o.at == nil {
+	if len(options.hooks) == 0 && !options.unsafeOpen && !options.slow && options.recorder == nil && options.at == nil {
 		c, err := a.daemon()
 		if err != nil {
 			return nil, err
@@ -288,12 +288,12 @@ func (a *App) openDecider(ctx context.Context, o evalOptions) (asker, error) {
 			return daemonAsker{c, dir, a.word}, err
 		}
 	}
-	host, err := a.openForEval(ctx, o)
+	host, err := a.openForEval(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	if o.at != nil {
-		return localAsker{host, atTime{host, *o.at}}, nil
+	if options.at != nil {
+		return localAsker{host, atTime{host, *options.at}}, nil
 	}
 	return localAsker{host, host}, nil
 }

@@ -33,11 +33,11 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	defer src.Close()
-	st, err := src.Status(ctx)
+	status, err := src.Status(ctx)
 	if err != nil {
 		return recordsFailure(err)
 	}
-	sessions, err := unstartedSessionsOf(ctx, src, st.Gone, time.Now())
+	sessions, err := unstartedSessionsOf(ctx, src, status.Gone, time.Now())
 	if err != nil {
 		return recordsFailure(err)
 	}
@@ -46,70 +46,70 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 			wire.Status
 			// sessions of the last day whose start never reached belay
 			Unstarted []unstarted `json:"unstarted_sessions,omitzero"`
-		}{st, sessions}
+		}{status, sessions}
 		if err := a.printJSON(out); err != nil {
 			return err
 		}
-		return readiness(&st)
+		return readiness(&status)
 	}
-	p := a.palette()
-	health := p.green("ready")
-	if !st.Healthy {
-		health = p.red("NOT READY: every action is blocked")
-	} else if len(st.Latches) > 0 {
-		health = p.red("NOT READY: " + plural(len(st.Latches), "session") + " latched")
-	} else if st.Health == wire.HealthDegraded {
-		health = p.yellow("ready, degraded: a sink that is not durable fails")
+	colors := a.palette()
+	health := colors.green("ready")
+	if !status.Healthy {
+		health = colors.red("NOT READY: every action is blocked")
+	} else if len(status.Latches) > 0 {
+		health = colors.red("NOT READY: " + plural(len(status.Latches), "session") + " latched")
+	} else if status.Health == wire.HealthDegraded {
+		health = colors.yellow("ready, degraded: a sink that is not durable fails")
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
-	config, trust, _ := strings.Cut(st.Revision, "+")
-	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(st.Dir), safe(config),
-		safe(cmp.Or(trust, "no signer")), count(st.LastSeq), engineLine(st))
-	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(st.Daemon))
-	for _, k := range st.Sinks {
+	config, trust, _ := strings.Cut(status.Revision, "+")
+	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(status.Dir), safe(config),
+		safe(cmp.Or(trust, "no signer")), count(status.LastSeq), engineLine(status))
+	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(status.Daemon))
+	for _, k := range status.Sinks {
 		a.printSink(k)
 	}
-	for _, pr := range st.Problems {
-		fmt.Fprintf(a.Out, "%s  %s\n", p.red("problem"), safe(pr))
+	for _, pr := range status.Problems {
+		fmt.Fprintf(a.Out, "%s  %s\n", colors.red("problem"), safe(pr))
 	}
-	for _, w := range st.Warnings {
-		fmt.Fprintf(a.Out, "%s  %s\n", p.yellow("warning"), safe(w))
+	for _, w := range status.Warnings {
+		fmt.Fprintf(a.Out, "%s  %s\n", colors.yellow("warning"), safe(w))
 	}
 	hooks, err := src.Hooks(ctx)
 	if err != nil {
 		return recordsFailure(err)
 	}
-	if st.Healthy || len(hooks) > 0 {
+	if status.Healthy || len(hooks) > 0 {
 		fmt.Fprintln(a.Out)
 		if err := a.printBindings(hooks, false); err != nil {
 			return err
 		}
 	}
-	for n := range st.Latches {
-		l := &st.Latches[n]
-		fmt.Fprintf(a.Out, "\n%s  %s: %s\n", p.red("latched"), holds(l), oneLine(l.Reason, 120))
+	for n := range status.Latches {
+		l := &status.Latches[n]
+		fmt.Fprintf(a.Out, "\n%s  %s: %s\n", colors.red("latched"), holds(l), oneLine(l.Reason, 120))
 		fmt.Fprintf(a.Out, "  kind %s since %s, event %s; ended by %s\n", l.Cause, l.Since.Local().Format(time.DateTime),
 			safe(cmp.Or(l.Event, "not recorded")), ending(l))
 		fmt.Fprintf(a.Out, "  %s\n", wire.Session{Runtime: l.Runtime, Session: l.Session}.ClearCommand())
 	}
 	for _, u := range sessions {
-		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.red("NOT SEEN TO START"), unstartedText(u), unstartedAdvice)
+		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red("NOT SEEN TO START"), unstartedText(u), unstartedAdvice)
 	}
-	if st.Unheld > 0 {
-		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("not held"), unheld(st.Unheld), unheldAdvice)
+	if status.Unheld > 0 {
+		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.yellow("not held"), unheld(status.Unheld), unheldAdvice)
 	}
-	if changed, unasked := changedCalls(&st); changed+unasked != "" {
+	if changed, unasked := changedCalls(&status); changed+unasked != "" {
 		if changed != "" {
-			fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.red("changed"), changed, changedAdvice)
+			fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red("changed"), changed, changedAdvice)
 		}
 		if unasked != "" {
-			fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.red("not asked"), unasked, unaskedAdvice)
+			fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red("not asked"), unasked, unaskedAdvice)
 		}
 	}
-	if st.Unsigned.Count > 0 {
-		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", p.yellow("unsigned"), unsignedRevisions(st.Unsigned), unsignedAdvice)
+	if status.Unsigned.Count > 0 {
+		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.yellow("unsigned"), unsignedRevisions(status.Unsigned), unsignedAdvice)
 	}
-	return readiness(&st)
+	return readiness(&status)
 }
 
 // readiness is the exit status of `belay status`, in either form: 1 while it is NOT READY.
@@ -139,27 +139,27 @@ func unheld(n int) string {
 const unheldAdvice = "`belay events query --type failure` prints them. A runtime that sends such events is not understood; another program may have sent them."
 
 // printSink is one line of the status: where records go, and whether they arrive.
-func (a *App) printSink(k wire.Sink) {
-	p := a.palette()
-	need, state := "durable", p.green("ok")
-	if !k.Durable {
+func (a *App) printSink(sink wire.Sink) {
+	colors := a.palette()
+	need, state := "durable", colors.green("ok")
+	if !sink.Durable {
 		need = "not durable"
 	}
 	switch {
-	case !k.OK && k.Durable:
-		state = p.red("FAILS: " + strings.ReplaceAll(k.Trouble, "_", " "))
-	case !k.OK:
-		state = p.yellow("fails: " + strings.ReplaceAll(k.Trouble, "_", " "))
-	case k.Seq > 0:
-		state += ", up to event " + count(k.Seq)
+	case !sink.OK && sink.Durable:
+		state = colors.red("FAILS: " + strings.ReplaceAll(sink.Trouble, "_", " "))
+	case !sink.OK:
+		state = colors.yellow("fails: " + strings.ReplaceAll(sink.Trouble, "_", " "))
+	case sink.Seq > 0:
+		state += ", up to event " + count(sink.Seq)
 	}
-	if k.Kept > 0 {
-		state += ", " + plural(int(k.Kept), "invocation") + " kept since the start"
+	if sink.Kept > 0 {
+		state += ", " + plural(int(sink.Kept), "invocation") + " kept since the start"
 	}
-	if k.Lost > 0 {
-		state += ", " + p.red(plural(int(k.Lost), "invocation")+" LOST")
+	if sink.Lost > 0 {
+		state += ", " + colors.red(plural(int(sink.Lost), "invocation")+" LOST")
 	}
-	fmt.Fprintf(a.Out, "sink     %s %s, %s: %s\n", k.Kind, safe(k.Path), need, state)
+	fmt.Fprintf(a.Out, "sink     %s %s, %s: %s\n", sink.Kind, safe(sink.Path), need, state)
 }
 
 // printBindings lists the bound hooks in the order in which the kernel asks
@@ -172,20 +172,20 @@ func (a *App) printBindings(bindings []wire.Hook, asJSON bool) error {
 		fmt.Fprintln(a.Err, "No hook is bound: every action is allowed and recorded.")
 		return nil
 	}
-	p := a.palette()
+	colors := a.palette()
 	t := newTable("HOOK", "VERSION", "TIER", "PRIORITY", "MODE", "PHASES", "STATE").alignRight(3)
 	for _, b := range bindings {
-		state := p.green("ready")
+		state := colors.green("ready")
 		switch {
 		case b.Disabled:
-			state = p.faint("disabled")
+			state = colors.faint("disabled")
 		case b.Problem != "":
-			state = p.red("BLOCKS: " + oneLine(b.Problem, 100))
+			state = colors.red("BLOCKS: " + oneLine(b.Problem, 100))
 		}
 		t.row(safe(b.Name), safe(b.Version), string(b.Tier), fmt.Sprint(b.Priority), string(b.Mode), phaseList(b.Phases),
 			state)
 	}
-	t.print(a.Out, p)
+	t.print(a.Out, colors)
 	return nil
 }
 
@@ -197,21 +197,21 @@ func phaseList(ps []phases.Phase) string {
 	return strings.Join(s, " ")
 }
 
-func daemonLine(d *wire.Daemon) string {
-	if d == nil {
+func daemonLine(daemon *wire.Daemon) string {
+	if daemon == nil {
 		return "not running"
 	}
-	s := fmt.Sprintf("running, process %d", d.PID)
-	if d.Listen != "" {
-		s += ", https://" + safe(d.Listen)
+	s := fmt.Sprintf("running, process %d", daemon.PID)
+	if daemon.Listen != "" {
+		s += ", https://" + safe(daemon.Listen)
 	}
-	if d.Plain > 0 {
-		s += ", " + plural(int(d.Plain), "request") + " WITHOUT TLS"
+	if daemon.Plain > 0 {
+		s += ", " + plural(int(daemon.Plain), "request") + " WITHOUT TLS"
 	}
-	if d.Age > 1000 {
-		s += fmt.Sprintf(", as of %d s ago", d.Age/1000)
+	if daemon.Age > 1000 {
+		s += fmt.Sprintf(", as of %d s ago", daemon.Age/1000)
 	}
-	return s + fmt.Sprintf(", %s decided since %s", count(d.Decided), d.Since.Local().Format(time.DateTime))
+	return s + fmt.Sprintf(", %s decided since %s", count(daemon.Decided), daemon.Since.Local().Format(time.DateTime))
 }
 
 func (a *App) logger() *slog.Logger {

@@ -109,7 +109,7 @@ func (t *table) alignRight(cols ...int) *table {
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
 
-func (t *table) print(w io.Writer, p palette) {
+func (t *table) print(out io.Writer, colors palette) {
 	widths := make([]int, len(t.head))
 	measure := func(cells []string) {
 		for i, c := range cells {
@@ -137,9 +137,9 @@ func (t *table) print(w io.Writer, p palette) {
 				b.WriteString("  ")
 			}
 		}
-		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+		fmt.Fprintln(out, strings.TrimRight(b.String(), " "))
 	}
-	line(t.head, p.faint)
+	line(t.head, colors.faint)
 	for _, r := range t.rows {
 		line(r, func(s string) string { return s })
 	}

@@ -34,7 +34,7 @@ type testOptions struct {
 func (o *testOptions) covers() bool { return o.cover || o.coverHTML != "" || o.coverProfile != "" }
 
 func (a *App) testCmd() *cobra.Command {
-	var o testOptions
+	var options testOptions
 	cmd := &cobra.Command{
 		Use:   "test DIR…",
 		Short: "Run the cases of hooks in the real sandbox",
@@ -58,39 +58,40 @@ Exit status: 0 every case passed, 1 a case failed or a suite is wrong, 2 usage,
   belay test . --cover --cover-html cover.html
   belay test ... --junit results.xml --json`,
 		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), args, &o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), args, &options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.run, "run", "", "only cases whose name matches this regular expression (RE2)")
-	f.BoolVar(&o.update, "update", false, "write the goldens of suites whose cases all pass")
-	f.BoolVar(&o.watch, "watch", false, "run again whenever a suite, a module or a source changes")
-	f.BoolVar(&o.build, "build", false, "build hooks from their source, also those that are built")
-	f.BoolVarP(&o.verbose, "verbose", "v", false, "list every case")
-	f.BoolVar(&o.json, "json", false, "print JSON")
-	f.StringArrayVar(&o.identities, "identity", nil,
+	f.StringVar(&options.run, "run", "", "only cases whose name matches this regular expression (RE2)")
+	f.BoolVar(&options.update, "update", false, "write the goldens of suites whose cases all pass")
+	f.BoolVar(&options.watch, "watch", false, "run again whenever a suite, a module or a source changes")
+	f.BoolVar(&options.build, "build", false, "build hooks from their source, also those that are built")
+	f.BoolVarP(&options.verbose, "verbose", "v", false, "list every case")
+	f.BoolVar(&options.json, "json", false, "print JSON")
+	f.StringArrayVar(&options.identities, "identity", nil,
 		"open sealed recordings that cases name with the age keys of this file")
-	f.StringVar(&o.junit, "junit", "", "write the results as JUnit XML to `FILE`")
-	f.BoolVar(&o.cover, "cover", false, "say how much of the hooks ran")
-	f.StringVar(&o.coverHTML, "cover-html", "", "write what ran as one HTML page to `FILE`")
-	f.StringVar(&o.coverProfile, "coverprofile", "", "write the lines that ran to `FILE`, as go tool cover reads them")
+	f.StringVar(&options.junit, "junit", "", "write the results as JUnit XML to `FILE`")
+	f.BoolVar(&options.cover, "cover", false, "say how much of the hooks ran")
+	f.StringVar(&options.coverHTML, "cover-html", "", "write what ran as one HTML page to `FILE`")
+	f.StringVar(&options.coverProfile, "coverprofile", "",
+		"write the lines that ran to `FILE`, as go tool cover reads them")
 	return cmd
 }
 
-func (a *App) test(ctx context.Context, args []string, o *testOptions) error {
+func (a *App) test(ctx context.Context, args []string, options *testOptions) error {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
 	var err error
-	if o.filter, err = regexp.Compile(o.run); err != nil {
+	if options.filter, err = regexp.Compile(options.run); err != nil {
 		return usageError("--run: "+safe(err.Error()), "It is a regular expression as Go and RE2 have them.")
 	}
-	if o.run == "" {
-		o.filter = nil
+	if options.run == "" {
+		options.filter = nil
 	}
-	if o.watch && (o.json || o.update) {
+	if options.watch && (options.json || options.update) {
 		return usageError("--watch does not go with --json or --update", "")
 	}
-	ids, err := identitiesOf(o.identities)
+	ids, err := identitiesOf(options.identities)
 	if err != nil {
 		return err
 	}
@@ -99,9 +100,9 @@ func (a *App) test(ctx context.Context, args []string, o *testOptions) error {
 		return failureBy(err, "")
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	t := &tester{app: a, o: o, args: args, ids: ids,
-		where: suite.Locator{Build: o.build, Debug: o.covers(), WorkDir: work}}
-	if o.watch {
+	t := &tester{app: a, o: options, args: args, ids: ids,
+		where: suite.Locator{Build: options.build, Debug: options.covers(), WorkDir: work}}
+	if options.watch {
 		return t.watch(ctx)
 	}
 	return t.once(ctx)
@@ -181,7 +182,7 @@ func (t *tester) outputs() (*outputs, error) {
 }
 
 // suite runs one suite.
-func (t *tester) suite(ctx context.Context, e *suite.Engine, file string,
+func (t *tester) suite(ctx context.Context, engine *suite.Engine, file string,
 	hooks map[string]*hookCover) (suite.SuiteResult, error) {
 	s, err := suite.ReadFile(file)
 	if err != nil {
@@ -196,7 +197,7 @@ func (t *tester) suite(ctx context.Context, e *suite.Engine, file string,
 	} else if m.Source != "" {
 		t.seen = append(t.seen, m.Source)
 	}
-	h := e.Hook(m.Name, m.File)
+	h := engine.Hook(m.Name, m.File)
 	res, err := h.RunSuite(ctx, s, suite.Options{Run: t.o.filter, Update: t.o.update})
 	if t.o.covers() {
 		hooks[res.Digest] = &hookCover{name: res.Hook, source: m.Source, hook: h}
@@ -206,7 +207,7 @@ func (t *tester) suite(ctx context.Context, e *suite.Engine, file string,
 
 // report prints and writes everything, and says how the run ended.
 func (t *tester) report(run *testRun, files *outputs) error {
-	a, o := t.app, t.o
+	app, options := t.app, t.o
 	results := make([]suite.SuiteResult, 0, len(run.suites))
 	for i := range run.suites {
 		results = append(results, asResult(&run.suites[i]))
@@ -216,9 +217,9 @@ func (t *tester) report(run *testRun, files *outputs) error {
 	}
 	err := files.write(func(path string) ([]byte, error) {
 		switch path {
-		case o.coverHTML:
+		case options.coverHTML:
 			return coverPage(run.cover)
-		case o.coverProfile:
+		case options.coverProfile:
 			return coverProfile(run.cover), nil
 		}
 		return suite.JUnit(results)
@@ -227,15 +228,15 @@ func (t *tester) report(run *testRun, files *outputs) error {
 		return err
 	}
 	sum := summarise(run)
-	if o.json {
-		if err := a.printJSON(testJSON(run, sum)); err != nil {
+	if options.json {
+		if err := app.printJSON(testJSON(run, sum)); err != nil {
 			return failureBy(err, "")
 		}
 		return exitWith(sum.exit())
 	}
-	a.printTest(run, sum, o)
-	if o.filter != nil && sum.Cases == 0 && sum.Errors == 0 {
-		return usageError("no case matches "+safe(o.run), "")
+	app.printTest(run, sum, options)
+	if options.filter != nil && sum.Cases == 0 && sum.Errors == 0 {
+		return usageError("no case matches "+safe(options.run), "")
 	}
 	return exitWith(sum.exit())
 }
@@ -269,23 +270,23 @@ type testSummary struct {
 }
 
 func summarise(run *testRun) testSummary {
-	s := testSummary{Suites: len(run.suites)}
+	summary := testSummary{Suites: len(run.suites)}
 	for i := range run.suites {
 		r := &run.suites[i]
 		if r.err != nil {
-			s.Errors++
+			summary.Errors++
 		}
-		s.Cases += len(r.res.Cases)
-		s.Passed += r.res.Count("pass")
-		s.Failed += r.res.Count("fail")
-		s.Errors += r.res.Count("error")
-		s.Golden += r.res.Count("golden")
-		s.Left += len(r.res.Left)
+		summary.Cases += len(r.res.Cases)
+		summary.Passed += r.res.Count("pass")
+		summary.Failed += r.res.Count("fail")
+		summary.Errors += r.res.Count("error")
+		summary.Golden += r.res.Count("golden")
+		summary.Left += len(r.res.Left)
 		if r.res.Updated {
-			s.Updated++
+			summary.Updated++
 		}
 	}
-	return s
+	return summary
 }
 
 func (s testSummary) exit() int {

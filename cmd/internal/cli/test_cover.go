@@ -68,8 +68,8 @@ func (c *hookCover) own() {
 	if err != nil {
 		return
 	}
-	for _, f := range c.profile.Files {
-		name := filepath.ToSlash(f.Name)
+	for _, file := range c.profile.Files {
+		name := filepath.ToSlash(file.Name)
 		rel := ""
 		switch first, rest, _ := strings.Cut(strings.TrimPrefix(name, "/"), "/"); {
 		case strings.HasPrefix(name, filepath.ToSlash(root)+"/"):
@@ -84,7 +84,7 @@ func (c *hookCover) own() {
 		}
 		p := filepath.Join(c.source, filepath.FromSlash(rel))
 		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() {
-			c.files = append(c.files, ownFile{File: f, path: p, rel: rel})
+			c.files = append(c.files, ownFile{File: file, path: p, rel: rel})
 		}
 	}
 }
@@ -112,27 +112,28 @@ func (a *App) printCover(run *testRun) {
 		return
 	}
 	fmt.Fprintln(a.Out)
-	t := newTable("COVERAGE", "REGIONS", "", "LINES", "", "FUNCTIONS").alignRight(1, 2, 3, 4, 5)
-	for _, c := range run.cover {
+	table := newTable("COVERAGE", "REGIONS", "", "LINES", "", "FUNCTIONS").alignRight(1, 2, 3, 4, 5)
+	for _, hookCover := range run.cover {
 		ran := 0
-		for _, f := range c.profile.Funcs {
+		for _, f := range hookCover.profile.Funcs {
 			if f.Hit > 0 {
 				ran++
 			}
 		}
-		all, hit := c.lines()
+		all, hit := hookCover.lines()
 		lines := ""
 		if all > 0 {
 			lines = fmt.Sprintf("%d/%d", hit, all)
 		}
-		t.row(safe(c.name), percent(c.profile.Hit, c.profile.Regions), fmt.Sprintf("%d/%d", c.profile.Hit, c.profile.Regions),
-			percent(hit, all), lines, fmt.Sprintf("%d/%d", ran, len(c.profile.Funcs)))
-		for _, f := range c.files {
+		table.row(safe(hookCover.name), percent(hookCover.profile.Hit, hookCover.profile.Regions),
+			fmt.Sprintf("%d/%d", hookCover.profile.Hit, hookCover.profile.Regions),
+			percent(hit, all), lines, fmt.Sprintf("%d/%d", ran, len(hookCover.profile.Funcs)))
+		for _, f := range hookCover.files {
 			all, hit := f.Count()
-			t.row("  "+safe(f.rel), "", "", percent(hit, all), fmt.Sprintf("%d/%d", hit, all), missedLines(&f))
+			table.row("  "+safe(f.rel), "", "", percent(hit, all), fmt.Sprintf("%d/%d", hit, all), missedLines(&f))
 		}
 	}
-	t.print(a.Out, a.palette())
+	table.print(a.Out, a.palette())
 }
 
 // missedLines names lines of which nothing ran, as ranges.

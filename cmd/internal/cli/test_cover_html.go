@@ -63,13 +63,13 @@ func coverPage(hooks []*hookCover) ([]byte, error) {
 
 func (c *hookCover) page() pageHook {
 	all, hit := c.lines()
-	h := pageHook{Name: safe(c.name), Regions: percent(c.profile.Hit, c.profile.Regions), Hit: c.profile.Hit,
+	hook := pageHook{Name: safe(c.name), Regions: percent(c.profile.Hit, c.profile.Regions), Hit: c.profile.Hit,
 		All: c.profile.Regions, Lines: percent(hit, all)}
 	funcs := slices.Clone(c.profile.Funcs)
 	// Functions that ran in part come first: there is something to be done.
 	slices.SortStableFunc(funcs, func(a, b cover.Func) int { return cmp.Compare(rank(a), rank(b)) })
 	if len(funcs) > maxShownFuncs {
-		h.More = len(funcs) - maxShownFuncs
+		hook.More = len(funcs) - maxShownFuncs
 		funcs = funcs[:maxShownFuncs]
 	}
 	for _, f := range funcs {
@@ -77,13 +77,13 @@ func (c *hookCover) page() pageHook {
 		if name == "" {
 			name = fmt.Sprintf("function %d", f.Index)
 		}
-		h.Funcs = append(h.Funcs,
+		hook.Funcs = append(hook.Funcs,
 			pageFunc{Name: oneLine(name, 100), Hit: f.Hit, All: f.Regions, Percent: 100 * f.Hit / f.Regions})
 	}
 	for i := range c.files {
-		h.Files = append(h.Files, c.files[i].page())
+		hook.Files = append(hook.Files, c.files[i].page())
 	}
-	return h
+	return hook
 }
 
 func rank(f cover.Func) int {

@@ -11,32 +11,32 @@ import (
 
 // printTest prints a run for people: what went wrong first, then one line a suite.
 func (a *App) printTest(run *testRun, sum testSummary, o *testOptions) {
-	p := a.palette()
+	colors := a.palette()
 	for i := range run.suites {
 		s := &run.suites[i]
 		if s.err != nil {
-			fmt.Fprintf(a.Out, "%s  %s\n    %s\n\n", p.red("ERROR"), safe(s.file), safe(s.err.Error()))
+			fmt.Fprintf(a.Out, "%s  %s\n    %s\n\n", colors.red("ERROR"), safe(s.file), safe(s.err.Error()))
 		}
 		for k := range s.res.Cases {
 			a.printCase(s.file, &s.res.Cases[k], o)
 		}
 		for _, name := range s.res.Left {
 			fmt.Fprintf(a.Out, "%s  %s  %s\n    the golden has this case, the suite has not; --update drops it\n\n",
-				p.yellow("GOLDEN"), safe(s.file), safe(name))
+				colors.yellow("GOLDEN"), safe(s.file), safe(name))
 		}
 	}
 	t := newTable("STATUS", "HOOK", "SUITE", "CASES", "PASSED", "").alignRight(3, 4)
 	for i := range run.suites {
 		s := &run.suites[i]
-		t.row(p.suiteStatus(s), orDash(safe(s.res.Hook)), safe(s.file), fmt.Sprint(len(s.res.Cases)),
+		t.row(colors.suiteStatus(s), orDash(safe(s.res.Hook)), safe(s.file), fmt.Sprint(len(s.res.Cases)),
 			fmt.Sprint(s.res.Count("pass")+s.res.Count("golden")), note(s))
 	}
 	for _, dir := range run.without {
-		t.row(p.faint("none"), "-", safe(dir), "0", "0", "no cases")
+		t.row(colors.faint("none"), "-", safe(dir), "0", "0", "no cases")
 	}
-	t.print(a.Out, p)
+	t.print(a.Out, colors)
 	a.printCover(run)
-	fmt.Fprintf(a.Out, "\n%s\n", sum.text(p))
+	fmt.Fprintf(a.Out, "\n%s\n", sum.text(colors))
 }
 
 func note(s *suiteRun) string {
@@ -93,35 +93,37 @@ func orDash(s string) string {
 }
 
 // printCase prints a case that did not pass, or any with --verbose.
-func (a *App) printCase(file string, c *suite.CaseResult, o *testOptions) {
-	p := a.palette()
-	place := fmt.Sprintf("%s:%d", safe(file), c.Line)
-	switch c.Status() {
+func (a *App) printCase(file string, result *suite.CaseResult, o *testOptions) {
+	colors := a.palette()
+	place := fmt.Sprintf("%s:%d", safe(file), result.Line)
+	switch result.Status() {
 	case "pass":
 		if o.verbose {
 			var fuel, memory int64
-			for _, h := range c.Verdict.Hooks {
+			for _, h := range result.Verdict.Hooks {
 				fuel, memory = fuel+h.Fuel, max(memory, h.MemoryPeak)
 			}
-			fmt.Fprintf(a.Out, "%s  %s  %s  %s\n", p.green("pass"), safe(c.Case), p.decision(string(c.Verdict.Decision)),
-				p.faint(fmt.Sprintf("%d fuel, %s", fuel, bytesText(memory))))
+			fmt.Fprintf(a.Out, "%s  %s  %s  %s\n", colors.green("pass"), safe(result.Case),
+				colors.decision(string(result.Verdict.Decision)),
+				colors.faint(fmt.Sprintf("%d fuel, %s", fuel, bytesText(memory))))
 		}
 		return
 	case "error":
-		fmt.Fprintf(a.Out, "%s  %s  %s\n    %s\n\n", p.red("ERROR"), place, p.bold(safe(c.Case)), safe(c.Err.Error()))
+		fmt.Fprintf(a.Out, "%s  %s  %s\n    %s\n\n", colors.red("ERROR"), place, colors.bold(safe(result.Case)),
+			safe(result.Err.Error()))
 		return
 	case "golden":
-		fmt.Fprintf(a.Out, "%s  %s  %s\n", p.yellow("GOLDEN"), place, p.bold(safe(c.Case)))
+		fmt.Fprintf(a.Out, "%s  %s  %s\n", colors.yellow("GOLDEN"), place, colors.bold(safe(result.Case)))
 	default:
-		fmt.Fprintf(a.Out, "%s  %s  %s\n", p.red("FAIL"), place, p.bold(safe(c.Case)))
+		fmt.Fprintf(a.Out, "%s  %s  %s\n", colors.red("FAIL"), place, colors.bold(safe(result.Case)))
 	}
-	for _, d := range append(append([]suite.Difference{}, c.Differences...), c.Golden...) {
+	for _, d := range append(append([]suite.Difference{}, result.Differences...), result.Golden...) {
 		line := ""
 		if d.Line > 0 {
-			line = p.faint(fmt.Sprintf("  line %d", d.Line))
+			line = colors.faint(fmt.Sprintf("  line %d", d.Line))
 		}
-		fmt.Fprintf(a.Out, "    %s%s\n%s%s", safe(d.What), line, sides(p.red, "- want  ", d.Want),
-			sides(p.green, "+ got   ", d.Got))
+		fmt.Fprintf(a.Out, "    %s%s\n%s%s", safe(d.What), line, sides(colors.red, "- want  ", d.Want),
+			sides(colors.green, "+ got   ", d.Got))
 	}
 	fmt.Fprintln(a.Out)
 }

@@ -58,7 +58,7 @@ func (l *limitFlags) window(s *tiers.Slot) error {
 }
 
 func (a *App) trustAddKeyCmd() *cobra.Command {
-	var l limitFlags
+	var flags limitFlags
 	var minimum int
 	cmd := &cobra.Command{
 		Use:   "add-key KEY.pub…",
@@ -71,14 +71,14 @@ func (a *App) trustAddKeyCmd() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustAddKey(args, minimum, l) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustAddKey(args, minimum, flags) },
 	}
-	l.add(cmd.Flags())
+	flags.add(cmd.Flags())
 	cmd.Flags().IntVar(&minimum, "minimum", 0, "how many of the keys have to sign (default: all)")
 	return cmd
 }
 
-func (a *App) trustAddKey(files []string, minimum int, l limitFlags) error {
+func (a *App) trustAddKey(files []string, minimum int, flags limitFlags) error {
 	var seats []tiers.Slot
 	var ids []string
 	for _, f := range files {
@@ -94,15 +94,15 @@ func (a *App) trustAddKey(files []string, minimum int, l limitFlags) error {
 		// could replace a file there.
 		s := tiers.Slot{Name: strings.TrimSuffix(filepath.Base(f), filepath.Ext(f)),
 			PublicKey: &tiers.PublicKey{PEM: string(src)}}
-		if err := l.window(&s); err != nil {
+		if err := flags.window(&s); err != nil {
 			return err
 		}
 		seats, ids = append(seats, s), append(ids, fmt.Sprintf("  %s  %s (%s)", k.ID, s.Name, k.Kind))
 	}
-	if l.rule == "" {
-		l.rule = ruleNameFrom(files[0])
+	if flags.rule == "" {
+		flags.rule = ruleNameFrom(files[0])
 	}
-	r, err := ruleFor(l.rule, seats, minimum, l)
+	r, err := ruleFor(flags.rule, seats, minimum, flags)
 	if err != nil {
 		return err
 	}
@@ -119,39 +119,40 @@ type addIdentityOptions struct {
 }
 
 func (a *App) trustAddIdentityCmd() *cobra.Command {
-	var o addIdentityOptions
+	var options addIdentityOptions
 	cmd := &cobra.Command{
 		Use:   "add-identity --issuer URL --subject ID|--subject-prefix URL|--subject-regex RE2",
 		Short: "Trust hooks that this identity signs with a short-lived certificate (keyless)",
 		Example: `  belay trust add-identity --trusted-root trusted_root.json --issuer https://token.actions.githubusercontent.com \
       --subject-prefix https://github.com/acme/hooks/.github/workflows/`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustAddIdentity(o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustAddIdentity(options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.issuer, "issuer", "", "URL of the identity provider, exactly")
-	f.StringVar(&o.subject, "subject", "", "the subject, exactly")
-	f.StringVar(&o.prefix, "subject-prefix", "", "URL that the subject is or lies below")
-	f.StringVar(&o.regex, "subject-regex", "", "RE2 pattern for the whole subject")
-	f.StringVar(&o.root, "trusted-root", "", "file of the trusted root, as it is to stand in trust.yaml")
-	o.add(f)
+	f.StringVar(&options.issuer, "issuer", "", "URL of the identity provider, exactly")
+	f.StringVar(&options.subject, "subject", "", "the subject, exactly")
+	f.StringVar(&options.prefix, "subject-prefix", "", "URL that the subject is or lies below")
+	f.StringVar(&options.regex, "subject-regex", "", "RE2 pattern for the whole subject")
+	f.StringVar(&options.root, "trusted-root", "", "file of the trusted root, as it is to stand in trust.yaml")
+	options.add(f)
 	return cmd
 }
 
-func (a *App) trustAddIdentity(o addIdentityOptions) error {
-	k := &tiers.Keyless{Issuer: o.issuer, Subject: tiers.Subject{Equal: o.subject, URLPrefix: o.prefix, Regex: o.regex}}
-	s := tiers.Slot{Keyless: k}
-	if err := o.window(&s); err != nil {
+func (a *App) trustAddIdentity(options addIdentityOptions) error {
+	keyless := &tiers.Keyless{Issuer: options.issuer,
+		Subject: tiers.Subject{Equal: options.subject, URLPrefix: options.prefix, Regex: options.regex}}
+	s := tiers.Slot{Keyless: keyless}
+	if err := options.window(&s); err != nil {
 		return err
 	}
-	if o.rule == "" {
-		o.rule = ruleNameFrom(strings.TrimPrefix(o.subject+o.prefix+o.regex, "https://"))
+	if options.rule == "" {
+		options.rule = ruleNameFrom(strings.TrimPrefix(options.subject+options.prefix+options.regex, "https://"))
 	}
-	r, err := ruleFor(o.rule, []tiers.Slot{s}, 0, o.limitFlags)
+	rule, err := ruleFor(options.rule, []tiers.Slot{s}, 0, options.limitFlags)
 	if err != nil {
 		return err
 	}
-	root := o.root
+	root := options.root
 	if root != "" && !filepath.IsAbs(root) {
 		wd, err := a.Getwd()
 		if err != nil {
@@ -166,12 +167,12 @@ func (a *App) trustAddIdentity(o addIdentityOptions) error {
 				return nil, err
 			}
 		}
-		return config.AddTrustRule(src, r)
+		return config.AddTrustRule(src, rule)
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "Rule %s trusts hooks signed by %s of %s.\n", safe(r.Name), safe(k.Subject.String()),
-		safe(o.issuer))
+	fmt.Fprintf(a.Out, "Rule %s trusts hooks signed by %s of %s.\n", safe(rule.Name), safe(keyless.Subject.String()),
+		safe(options.issuer))
 	return nil
 }

@@ -18,7 +18,7 @@ type denyOptions struct {
 }
 
 func (a *App) trustDenyCmd() *cobra.Command {
-	var o denyOptions
+	var options denyOptions
 	cmd := &cobra.Command{
 		Use:   "deny",
 		Short: "Revoke files, keys, identities or signatures",
@@ -29,28 +29,28 @@ trusted any more, and does not run either. To take it back, edit trust.yaml.`,
   belay trust deny --key release.pub
   belay trust deny --identity mallory@acme.example --issuer https://accounts.example`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustDeny(o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustDeny(options) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&o.files, "file", nil, "a module file")
-	f.StringArrayVar(&o.digests, "digest", nil, "sha256:… of a module file")
-	f.StringArrayVar(&o.keys, "key", nil, "a key's id, or the file of its public half")
-	f.StringArrayVar(&o.signatures, "signature", nil, "id of one signature, as hook verify --json prints it")
-	f.StringVar(&o.subject, "identity", "", "a certificate's subject")
-	f.StringVar(&o.issuer, "issuer", "", "only of this identity provider (default: of any)")
+	f.StringArrayVar(&options.files, "file", nil, "a module file")
+	f.StringArrayVar(&options.digests, "digest", nil, "sha256:… of a module file")
+	f.StringArrayVar(&options.keys, "key", nil, "a key's id, or the file of its public half")
+	f.StringArrayVar(&options.signatures, "signature", nil, "id of one signature, as hook verify --json prints it")
+	f.StringVar(&options.subject, "identity", "", "a certificate's subject")
+	f.StringVar(&options.issuer, "issuer", "", "only of this identity provider (default: of any)")
 	return cmd
 }
 
-func (a *App) trustDeny(o denyOptions) error {
-	d := tiers.Deny{Digests: o.digests, Signatures: o.signatures}
-	for _, f := range o.files {
+func (a *App) trustDeny(options denyOptions) error {
+	deny := tiers.Deny{Digests: options.digests, Signatures: options.signatures}
+	for _, f := range options.files {
 		b, err := readModule(f)
 		if err != nil {
 			return failureBy(err, "")
 		}
-		d.Digests = append(d.Digests, phases.ByteDigest(b))
+		deny.Digests = append(deny.Digests, phases.ByteDigest(b))
 	}
-	for _, k := range o.keys {
+	for _, k := range options.keys {
 		if _, err := os.Stat(k); err == nil {
 			src, err := readLimited(k, tiers.MaxKeyFile)
 			if err != nil {
@@ -62,20 +62,20 @@ func (a *App) trustDeny(o denyOptions) error {
 			}
 			k = key.ID
 		}
-		d.Keys = append(d.Keys, k)
+		deny.Keys = append(deny.Keys, k)
 	}
-	if o.subject != "" {
-		d.Identities = []tiers.DeniedIdentity{{Issuer: o.issuer, Subject: tiers.Subject{Equal: o.subject}}}
+	if options.subject != "" {
+		deny.Identities = []tiers.DeniedIdentity{{Issuer: options.issuer, Subject: tiers.Subject{Equal: options.subject}}}
 	}
 	var said []string
-	said = append(append(append(said, d.Digests...), d.Keys...), d.Signatures...)
-	if o.subject != "" {
-		said = append(said, o.subject)
+	said = append(append(append(said, deny.Digests...), deny.Keys...), deny.Signatures...)
+	if options.subject != "" {
+		said = append(said, options.subject)
 	}
 	if len(said) == 0 {
 		return usageError("deny what?", "Give --file, --digest, --key, --identity or --signature.")
 	}
-	if err := a.editTrust(func(src []byte) ([]byte, error) { return config.AddDeny(src, d) }); err != nil {
+	if err := a.editTrust(func(src []byte) ([]byte, error) { return config.AddDeny(src, deny) }); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Out, "Revoked:\n  %s\nA belay that runs takes it into use within a second.\n",

@@ -40,73 +40,73 @@ func (a *App) trustPolicy() (*tiers.Policy, error) {
 }
 
 func (a *App) trustList(asJSON bool) error {
-	p, err := a.trustPolicy()
+	policy, err := a.trustPolicy()
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return a.printJSON(map[string]any{"digest": p.Digest(), "policy": p})
+		return a.printJSON(map[string]any{"digest": policy.Digest(), "policy": policy})
 	}
-	if len(p.Rules) == 0 {
+	if len(policy.Rules) == 0 {
 		fmt.Fprintln(a.Out, "No rule: only the hooks that come with belay are trusted.")
 	}
-	c := a.palette()
-	for i := range p.Rules {
-		r := &p.Rules[i]
-		fmt.Fprintf(a.Out, "%s\n", c.bold(safe(r.Name)))
-		for j := range r.AllOf {
-			fmt.Fprintf(a.Out, "  all of   %s\n", seatText(&r.AllOf[j]))
+	colors := a.palette()
+	for i := range policy.Rules {
+		rule := &policy.Rules[i]
+		fmt.Fprintf(a.Out, "%s\n", colors.bold(safe(rule.Name)))
+		for j := range rule.AllOf {
+			fmt.Fprintf(a.Out, "  all of   %s\n", seatText(&rule.AllOf[j]))
 		}
-		if r.AnyOf != nil {
-			for j := range r.AnyOf.Signers {
-				fmt.Fprintf(a.Out, "  %d of     %s\n", r.AnyOf.MinimumMatches, seatText(&r.AnyOf.Signers[j]))
+		if rule.AnyOf != nil {
+			for j := range rule.AnyOf.Signers {
+				fmt.Fprintf(a.Out, "  %d of     %s\n", rule.AnyOf.MinimumMatches, seatText(&rule.AnyOf.Signers[j]))
 			}
 		}
-		for j := range r.Require {
-			fmt.Fprintf(a.Out, "  requires %s\n", safe(requireText(&r.Require[j])))
-			for n := range r.Require[j].Signers {
-				fmt.Fprintf(a.Out, "    by     %s\n", seatText(&r.Require[j].Signers[n]))
+		for j := range rule.Require {
+			fmt.Fprintf(a.Out, "  requires %s\n", safe(requireText(&rule.Require[j])))
+			for n := range rule.Require[j].Signers {
+				fmt.Fprintf(a.Out, "    by     %s\n", seatText(&rule.Require[j].Signers[n]))
 			}
 		}
-		if l := limitsText(&r.Limits); l != "" {
+		if l := limitsText(&rule.Limits); l != "" {
 			fmt.Fprintf(a.Out, "  only     %s\n", safe(l))
 		}
 	}
-	for _, d := range p.Deny.Digests {
-		fmt.Fprintf(a.Out, "%s  file      %s\n", c.red("revoked"), d)
+	for _, d := range policy.Deny.Digests {
+		fmt.Fprintf(a.Out, "%s  file      %s\n", colors.red("revoked"), d)
 	}
-	for _, d := range p.Deny.Keys {
-		fmt.Fprintf(a.Out, "%s  key       %s\n", c.red("revoked"), d)
+	for _, d := range policy.Deny.Keys {
+		fmt.Fprintf(a.Out, "%s  key       %s\n", colors.red("revoked"), d)
 	}
-	for i := range p.Deny.Identities {
-		d := &p.Deny.Identities[i]
-		fmt.Fprintf(a.Out, "%s  identity  %s %s\n", c.red("revoked"), safe(d.Subject.String()), safe(d.Issuer))
+	for i := range policy.Deny.Identities {
+		d := &policy.Deny.Identities[i]
+		fmt.Fprintf(a.Out, "%s  identity  %s %s\n", colors.red("revoked"), safe(d.Subject.String()), safe(d.Issuer))
 	}
-	for _, d := range p.Deny.Signatures {
-		fmt.Fprintf(a.Out, "%s  signature %s\n", c.red("revoked"), d)
+	for _, d := range policy.Deny.Signatures {
+		fmt.Fprintf(a.Out, "%s  signature %s\n", colors.red("revoked"), d)
 	}
 	return nil
 }
 
-func seatText(s *tiers.Slot) string {
+func seatText(slot *tiers.Slot) string {
 	var parts []string
-	if s.Name != "" {
-		parts = append(parts, safe(s.Name))
+	if slot.Name != "" {
+		parts = append(parts, safe(slot.Name))
 	}
 	switch {
-	case s.PublicKey != nil:
-		parts = append(parts, "key:"+s.KeyID())
-	case s.Keyless != nil:
-		parts = append(parts, "identity:"+safe(s.Keyless.Subject.String()), "of "+safe(s.Keyless.Issuer))
-		for _, w := range s.Keyless.UnsafeWithout {
+	case slot.PublicKey != nil:
+		parts = append(parts, "key:"+slot.KeyID())
+	case slot.Keyless != nil:
+		parts = append(parts, "identity:"+safe(slot.Keyless.Subject.String()), "of "+safe(slot.Keyless.Issuer))
+		for _, w := range slot.Keyless.UnsafeWithout {
 			parts = append(parts, "UNSAFE: without "+w)
 		}
 	}
-	if !s.NotBefore.IsZero() {
-		parts = append(parts, "from "+s.NotBefore.Format(time.RFC3339))
+	if !slot.NotBefore.IsZero() {
+		parts = append(parts, "from "+slot.NotBefore.Format(time.RFC3339))
 	}
-	if !s.NotAfter.IsZero() {
-		parts = append(parts, "until "+s.NotAfter.Format(time.RFC3339))
+	if !slot.NotAfter.IsZero() {
+		parts = append(parts, "until "+slot.NotAfter.Format(time.RFC3339))
 	}
 	return strings.Join(parts, " ")
 }
@@ -156,22 +156,22 @@ func (a *App) trustCheckCmd() *cobra.Command {
 }
 
 func (a *App) trustCheck(ctx context.Context) error {
-	p, err := a.trustPolicy()
+	policy, err := a.trustPolicy()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "policy  %s, %d rules\n", p.Digest(), len(p.Rules))
-	if p.Keyless() {
-		root, err := p.Root()
+	fmt.Fprintf(a.Out, "policy  %s, %d rules\n", policy.Digest(), len(policy.Rules))
+	if policy.Keyless() {
+		root, err := policy.Root()
 		if err == nil {
 			if err = sigstore.CheckRoot(root); err != nil {
-				err = fmt.Errorf("the trusted root %s cannot be used: %w", p.TrustedRoot, err)
+				err = fmt.Errorf("the trusted root %s cannot be used: %w", policy.TrustedRoot, err)
 			}
 		}
 		if err != nil {
 			return failureBy(err, tiers.RootMissing.Advice())
 		}
-		fmt.Fprintf(a.Out, "root    %s\n", safe(p.TrustedRoot))
+		fmt.Fprintf(a.Out, "root    %s\n", safe(policy.TrustedRoot))
 	}
 	dir, err := a.stateDir()
 	if err != nil {

@@ -89,8 +89,8 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 		}
 		return toAgent(&it), nil
 	}
-	it, err := look()
-	if err == nil && wait > 0 && it.State == approvals.Pending {
+	item, err := look()
+	if err == nil && wait > 0 && item.State == approvals.Pending {
 		if s.streams.Add(1) > int64(s.o.Streams) {
 			s.streams.Add(-1)
 			w.Header().Set("Retry-After", "1")
@@ -98,7 +98,7 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 				wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting for a decision"})
 			return
 		}
-		it, err = s.await(r.Context(), look, wait)
+		item, err = s.await(r.Context(), look, wait)
 		s.streams.Add(-1)
 	}
 	switch {
@@ -109,7 +109,7 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:
-		s.write(w, r, http.StatusOK, it)
+		s.write(w, r, http.StatusOK, item)
 	}
 }
 
@@ -145,14 +145,14 @@ const maxDecision = 16 << 10
 // decide takes a decision that a reviewer has signed. The role alone decides
 // nothing: an agent may have found the token.
 func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
-	var d approvals.Decision
-	if !s.document(w, r, maxDecision, &d) {
+	var decision approvals.Decision
+	if !s.document(w, r, maxDecision, &decision) {
 		return
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.changed()
-	it, changed, err := s.host.Decide(ctx, r.PathValue("id"), d)
+	it, changed, err := s.host.Decide(ctx, r.PathValue("id"), decision)
 	if changed {
 		err = errors.Join(err, s.Reload(ctx))
 	}
@@ -161,33 +161,33 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "an approval was decided", slog.String("approval", it.ID),
-		slog.String("verdict", string(d.Verdict)), slog.String("by", d.By))
+		slog.String("verdict", string(decision.Verdict)), slog.String("by", decision.By))
 	s.write(w, r, http.StatusOK, it)
 }
 
 func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err error) {
-	p, status := wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)},
+	body, status := wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)},
 		http.StatusConflict
 	switch {
 	case errors.Is(err, install.ErrUnbound):
-		p.Code = wire.CodeConfig
+		body.Code = wire.CodeConfig
 	case errors.Is(err, approvals.ErrUnsound):
-		p = unsoundProblem(err)
+		body = unsoundProblem(err)
 	case errors.Is(err, approvals.ErrUnknown):
-		p.Code, status = wire.CodeNotFound, http.StatusNotFound
+		body.Code, status = wire.CodeNotFound, http.StatusNotFound
 	case errors.Is(err, approvals.ErrSignature):
-		p.Code, status = wire.CodeSignature, http.StatusForbidden
+		body.Code, status = wire.CodeSignature, http.StatusForbidden
 	case errors.Is(err, approvals.ErrInvalid):
-		p.Code, status = wire.CodeRequest, http.StatusBadRequest
+		body.Code, status = wire.CodeRequest, http.StatusBadRequest
 	case errors.Is(err, approvals.ErrDecided), errors.Is(err, approvals.ErrExpired),
 		errors.Is(err, approvals.ErrContent), errors.Is(err, approvals.ErrHidden):
 	case errors.Is(err, install.ErrRefused), errors.Is(err, belay.ErrConfig), errors.Is(err, belay.ErrNoConfig):
-		p.Code = wire.CodeConfig
+		body.Code = wire.CodeConfig
 	default:
 		s.unavailable(w, r, err)
 		return
 	}
-	s.problem(w, r, status, p)
+	s.problem(w, r, status, body)
 }
 
 // unsoundProblem says that an item differs from its question, and quotes
@@ -215,7 +215,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 			wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the proposal is too large, or did not come"})
 		return
 	}
-	p, err := queue.DecodeProposal(src)
+	proposal, err := queue.DecodeProposal(src)
 	if err != nil {
 		s.problem(w, r, http.StatusBadRequest,
 			wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
@@ -231,7 +231,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 			wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting"})
 		return
 	}
-	it, changed, err := s.host.Propose(ctx, p, credential(r))
+	item, changed, err := s.host.Propose(ctx, proposal, credential(r))
 	leave()
 	if changed {
 		err = errors.Join(err, s.Reload(ctx))
@@ -247,7 +247,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.unavailable(w, r, err)
 	default:
-		s.log.LogAttrs(ctx, slog.LevelInfo, "a hook was proposed", slog.String("approval", it.ID))
-		s.write(w, r, http.StatusOK, toAgent(&it))
+		s.log.LogAttrs(ctx, slog.LevelInfo, "a hook was proposed", slog.String("approval", item.ID))
+		s.write(w, r, http.StatusOK, toAgent(&item))
 	}
 }

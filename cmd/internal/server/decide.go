@@ -30,8 +30,8 @@ const maxRest = 16 << 20
 // there are too many. Then rest gets the whole body, as far as maxRest goes. The error is
 // errBody for a body that was cut off or did not come in time, also beside too many bytes; it is logged.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest io.Writer) ([]byte, error) {
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(s.o.Body))
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(s.o.Body))
 	b, err := io.ReadAll(io.LimitReader(r.Body, int64(max)+1))
 	if err != nil {
 		return b, s.cutOff(r, int64(len(b)), err)
@@ -43,7 +43,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest 
 		}
 		return b, nil // and the deadline stays: there may be more
 	}
-	_ = rc.SetReadDeadline(time.Time{}) // the body has ended, and the decision may take longer
+	_ = control.SetReadDeadline(time.Time{}) // the body has ended, and the decision may take longer
 	return b, nil
 }
 
@@ -126,11 +126,11 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		}
 		return kernel.Refusal{Invocation: inv, Raw: inv.Action, Fault: f}
 	})
-	v, err := dispatch.Wire(ctx, s.hostFor(r), src)
+	verdict, err := dispatch.Wire(ctx, s.hostFor(r), src)
 	done()
 	leave()
 	if err != nil {
-		p := wire.Problem{Event: v.Event,
+		p := wire.Problem{Event: verdict.Event,
 			Error: wire.ProblemBody{Code: wire.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
 		if d := new(phases.DecodeError); errors.As(err, &d) {
 			p.Error.Message, p.Error.Pointer = "the invocation is not valid: "+d.Error(), d.Pointer
@@ -142,34 +142,35 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		s.write(w, r, status, p)
 		return
 	}
-	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("invocation", v.ID), slog.String("phase", string(v.Phase)),
-		slog.String("decision", string(v.Decision)))
-	s.write(w, r, http.StatusOK, v)
+	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("invocation", verdict.ID),
+		slog.String("phase", string(verdict.Phase)),
+		slog.String("decision", string(verdict.Decision)))
+	s.write(w, r, http.StatusOK, verdict)
 }
 
 // adapter answers POST /adapters/RUNTIME, as `belay eval --runtime` does. Whatever
 // goes wrong once the runtime is known is that runtime's own way of saying no,
 // with a status that it reads.
 func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
-	ad, ok := s.o.Runtimes[r.PathValue("runtime")]
+	adapter, ok := s.o.Runtimes[r.PathValue("runtime")]
 	if !ok {
 		s.problem(w, r, http.StatusNotFound,
 			wire.ProblemBody{Code: wire.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block})
 		return
 	}
 	full := strings.TrimSpace(r.Header.Get("Accept")) == daemonapi.AnswerType
-	if !full && !ad.Table().Reads(adapters.FormBody) {
+	if !full && !adapter.Table().Reads(adapters.FormBody) {
 		s.problem(w, r, http.StatusNotAcceptable, wire.ProblemBody{Code: wire.CodeRequest,
 			Message: "this runtime reads no HTTP answers: ask for " + daemonapi.AnswerType, Decision: phases.Block})
 		return
 	}
 	opts := adapters.Options{User: s.o.User, Headless: r.Header.Get(daemonapi.HeadlessHeader) != ""}
-	opts.MaxBytes = ad.Table().Limit(opts)
-	p := given(r)
-	opts.Event = p.text("event")
+	opts.MaxBytes = adapter.Table().Limit(opts)
+	params := given(r)
+	opts.Event = params.text("event")
 	whole := io.Discard
 	var scan *adapters.Scan
-	if member := ad.SessionMember(); member != "" {
+	if member := adapter.SessionMember(); member != "" {
 		scan = adapters.NewScan(member)
 		whole = scan
 	}
@@ -183,42 +184,43 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	defer s.calm(ctx)
 	defer s.changed()
 	refuse := func(f *phases.Fault) dispatch.Answered {
-		return dispatch.RefuseRuntime(ctx, s.host, ad, payload, opts, f)
+		return dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, f)
 	}
 	var out dispatch.Answered
 	switch leave, ok := s.gate.enter(ctx); {
 	case !ok:
 		out = refuse(overloaded())
 		s.gate.turnedAway.Add(1)
-	case p.err != nil:
+	case params.err != nil:
 		out = refuse(phases.NewFault(phases.KindProtocol,
-			"the address that the hook is registered with has parameters that belay does not know", p.err))
+			"the address that the hook is registered with has parameters that belay does not know", params.err))
 		leave()
 	case bodyErr != nil:
 		out = refuse(phases.NewFault(phases.KindProtocol, errBody.Error(), bodyErr))
 		leave()
 	default:
 		done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
-			no := ad.Failure(payload, opts, f)
+			no := adapter.Failure(payload, opts, f)
 			var err error
-			r := kernel.Refusal{Invocation: phases.Invocation{Runtime: ad.Runtime(), Session: no.Session}, Fault: f,
+			r := kernel.Refusal{Invocation: phases.Invocation{Runtime: adapter.Runtime(), Session: no.Session}, Fault: f,
 				Unblockable: opts.NeedsLatch(no), Unread: true}
 			r.Why = phases.LatchStopped
-			if r.Of, err = adapters.Invocations(ad, payload, opts); err != nil {
+			if r.Of, err = adapters.Invocations(adapter, payload, opts); err != nil {
 				r.Why = phases.LatchPayload
 			}
 			return r
 		})
-		out = dispatch.Runtime(ctx, s.hostFor(r), ad, payload, opts)
+		out = dispatch.Runtime(ctx, s.hostFor(r), adapter, payload, opts)
 		done()
 		leave()
 	}
 	if out.Err != nil && !errors.Is(out.Err, errBody) { // readBody has told of that
-		s.log.LogAttrs(ctx, slog.LevelWarn, "a runtime's event could not be decided", slog.String("runtime", ad.Runtime()),
+		s.log.LogAttrs(ctx, slog.LevelWarn, "a runtime's event could not be decided",
+			slog.String("runtime", adapter.Runtime()),
 			slog.Any("error", out.Err))
 	}
 	for _, n := range out.Answer.Notes {
-		s.log.LogAttrs(ctx, slog.LevelInfo, "note", slog.String("runtime", ad.Runtime()), slog.String("note", n))
+		s.log.LogAttrs(ctx, slog.LevelInfo, "note", slog.String("runtime", adapter.Runtime()), slog.String("note", n))
 	}
 	if full {
 		a := client.Answer{Stdout: string(out.Answer.Stdout), Stderr: out.Answer.Stderr, Exit: out.Answer.Exit,

@@ -62,30 +62,30 @@ func (l *dirLock) try() error {
 // lockFile locks the file that has the name once it is locked. The error is errHeld, or of
 // the file system.
 func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	fi, err := f.Stat()
+	fi, err := file.Stat()
 	if err == nil && !fi.Mode().IsRegular() {
 		err = fmt.Errorf("%s is in the place of a lock and is not a regular file: move it away", path)
 	}
 	if err == nil {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) ||
+		if err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) ||
 			errors.Is(err, unix.EINTR) {
 			err = errHeld
 		}
 	}
-	if err == nil && !named(path, f) {
+	if err == nil && !named(path, file) {
 		err = errHeld // another process has put a file there meanwhile, or taken this one away
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, file.Close())
 	}
 	// For people who look; nothing reads it.
-	_ = f.Truncate(0)
-	_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return f, nil
+	_ = file.Truncate(0)
+	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return file, nil
 }
 
 // named reports whether the open file is the one at path.

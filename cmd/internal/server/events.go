@@ -43,18 +43,18 @@ func eventQuery(p *params) wire.Query {
 
 // events answers GET /v1/events: a list, or a stream that goes on.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	p := given(r)
-	q, follow := eventQuery(p), p.boolean("follow")
+	params := given(r)
+	query, follow := eventQuery(params), params.boolean("follow")
 	last := r.Header.Get("Last-Event-ID")
 	if last != "" {
 		n, err := strconv.ParseUint(last, 10, 63)
-		if err != nil && p.err == nil {
-			p.err = errors.New("Last-Event-ID must be the number of an event")
+		if err != nil && params.err == nil {
+			params.err = errors.New("Last-Event-ID must be the number of an event")
 		}
-		q.After = int64(n)
+		query.After = int64(n)
 	}
-	if !follow || p.err != nil {
-		s.list(w, r, q)
+	if !follow || params.err != nil {
+		s.list(w, r, query)
 		return
 	}
 	if s.streams.Add(1) > int64(s.o.Streams) {
@@ -64,7 +64,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.Add(-1)
-	if !p.has("after") && last == "" {
+	if !params.has("after") && last == "" {
 		// Without a place to begin, it begins now.
 		newest, err := s.host.Events(r.Context(), wire.Query{Newest: true, Limit: 1})
 		if err != nil {
@@ -72,11 +72,11 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if len(newest) > 0 {
-			q.After = newest[0].Seq
+			query.After = newest[0].Seq
 		}
 	}
-	q.Newest, q.Limit = false, streamBatch
-	s.stream(w, r, q)
+	query.Newest, query.Limit = false, streamBatch
+	s.stream(w, r, query)
 }
 
 // list answers with as many of the events as one answer holds, and says whether
@@ -100,15 +100,15 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q wire.Query) {
 // some reads events until it has as many as requested, or all, or enough for
 // one answer: events can be large, and no request may fill the memory. more
 // says that the answer may not be complete.
-func (s *Server) some(ctx context.Context, q wire.Query) (list []phases.Event, more bool, err error) {
+func (s *Server) some(ctx context.Context, query wire.Query) (list []phases.Event, more bool, err error) {
 	list = []phases.Event{}
-	want, piece, size := q.Limit, firstPiece, 0
+	want, piece, size := query.Limit, firstPiece, 0
 	if want == 0 {
 		want = wire.DefaultLimit
 	}
 	for want > 0 && size < maxListed {
-		q.Limit = min(piece, want)
-		part, err := s.host.Events(ctx, q)
+		query.Limit = min(piece, want)
+		part, err := s.host.Events(ctx, query)
 		if err != nil {
 			return nil, false, err
 		}
@@ -116,21 +116,21 @@ func (s *Server) some(ctx context.Context, q wire.Query) (list []phases.Event, m
 		for i := range part {
 			size += len(part[i].Input) + len(part[i].Output) + 1<<10
 		}
-		if q.Newest {
+		if query.Newest {
 			list = append(part, list...)
 		} else {
 			list = append(list, part...)
 		}
-		if len(part) < q.Limit {
+		if len(part) < query.Limit {
 			return list, false, nil
 		}
 		if want -= len(part); size-was < maxListed/16 {
 			piece *= 4
 		}
-		if q.Newest {
-			q.Before = part[0].Seq
+		if query.Newest {
+			query.Before = part[0].Seq
 		} else {
-			q.After = part[len(part)-1].Seq
+			query.After = part[len(part)-1].Seq
 		}
 	}
 	return list, want > 0, nil
@@ -138,7 +138,7 @@ func (s *Server) some(ctx context.Context, q wire.Query) (list []phases.Event, m
 
 // stream sends events as they come. Nothing is kept for a client: each reads the
 // log at its own pace, and one that takes nothing for writeTime is let go.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, q wire.Query) {
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, query wire.Query) {
 	rc := http.NewResponseController(w)
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
@@ -158,7 +158,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q wire.Query) {
 	defer poll.Stop()
 	for {
 		woken := s.notifications.wait()
-		list, more, err := s.some(r.Context(), q)
+		list, more, err := s.some(r.Context(), query)
 		if err != nil {
 			return // the client comes back with Last-Event-ID
 		}
@@ -167,7 +167,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, q wire.Query) {
 			if err != nil || !send(b) {
 				return
 			}
-			q.After = list[len(list)-1].Seq
+			query.After = list[len(list)-1].Seq
 		}
 		if more || len(list) == streamBatch {
 			continue

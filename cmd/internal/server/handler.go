@@ -85,10 +85,10 @@ func (s *Server) handler() http.Handler {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.recovered(w, r)
-		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		header := w.Header()
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		rc := http.NewResponseController(w)
 		_ = rc.SetWriteDeadline(time.Now().Add(headerTime + s.o.Body + decideTime + writeTime))
 		// The system waits for the rest of a body before it sends an answer.
@@ -100,7 +100,7 @@ func (s *Server) handler() http.Handler {
 		// closes unless it has shown a token, so that no user can take all of
 		// them.
 		if !peerOf(r.Context()).unix {
-			h.Set("Connection", "close")
+			header.Set("Connection", "close")
 		}
 		if why := s.checkPeer(r); why != "" {
 			s.log.LogAttrs(r.Context(), slog.LevelWarn, "request refused", slog.String("why", why), slog.String("host", r.Host),
@@ -129,44 +129,44 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 
 // guarded passes callers that have one of the route's roles and send its
 // parameters and body.
-func (s *Server) guarded(rt route) http.HandlerFunc {
+func (s *Server) guarded(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if rt.roles != nil {
+		if route.roles != nil {
 			roles, ok := s.rolesOf(r)
 			if !ok || len(roles) == 0 {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="belay"`)
-				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request without a valid token", slog.String("path", rt.path),
+				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request without a valid token", slog.String("path", route.path),
 					slog.Bool("unix", peerOf(r.Context()).unix))
 				s.problem(w, r, http.StatusUnauthorized,
-					wire.ProblemBody{Code: wire.CodeToken, Message: "this takes a valid token: " + oneOf(rt.roles),
+					wire.ProblemBody{Code: wire.CodeToken, Message: "this takes a valid token: " + oneOf(route.roles),
 						Hint: "Send it as `Authorization: Bearer TOKEN`. The state directory keeps tokens in keys/ROLE.token."})
 				return
 			}
-			if !slices.ContainsFunc(roles, func(have client.Role) bool { return slices.Contains(rt.roles, have) }) {
-				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request with the wrong role", slog.String("path", rt.path))
+			if !slices.ContainsFunc(roles, func(have client.Role) bool { return slices.Contains(route.roles, have) }) {
+				s.log.LogAttrs(r.Context(), slog.LevelWarn, "request with the wrong role", slog.String("path", route.path))
 				s.problem(w, r, http.StatusForbidden,
-					wire.ProblemBody{Code: wire.CodeRole, Message: "this takes the role " + oneOf(rt.roles)})
+					wire.ProblemBody{Code: wire.CodeRole, Message: "this takes the role " + oneOf(route.roles)})
 				return
 			}
 			s.notePlain(r)
 			w.Header().Del("Connection")
 		}
-		if !rt.body && r.ContentLength != 0 {
+		if !route.body && r.ContentLength != 0 {
 			s.problem(w, r, http.StatusBadRequest, wire.ProblemBody{Code: wire.CodeRequest, Message: "no body is taken here"})
 			return
 		}
-		if rt.body {
+		if route.body {
 			if why := notJSON(r); why != "" {
 				s.problem(w, r, http.StatusUnsupportedMediaType, wire.ProblemBody{Code: wire.CodeMediaType, Message: why})
 				return
 			}
 		}
-		p := parameters(r.URL.RawQuery, rt.query)
-		if p.err != nil && !rt.answers {
+		p := parameters(r.URL.RawQuery, route.query)
+		if p.err != nil && !route.answers {
 			s.invalidRequest(w, r, p.err)
 			return
 		}
-		rt.handle(w, withParams(r, p))
+		route.handle(w, withParams(r, p))
 	}
 }
 

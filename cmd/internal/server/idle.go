@@ -89,7 +89,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *limitedListener) admit(c net.Conn) (net.Conn, error) {
+func (l *limitedListener) admit(conn net.Conn) (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.conns) >= l.most {
@@ -108,10 +108,10 @@ func (l *limitedListener) admit(c net.Conn) (net.Conn, error) {
 		again.Stop()
 	}
 	if l.ended {
-		_ = c.Close()
+		_ = conn.Close()
 		return nil, net.ErrClosed
 	}
-	out := &limitedConn{Conn: c, of: l, since: time.Now()}
+	out := &limitedConn{Conn: conn, of: l, since: time.Now()}
 	l.conns[out] = true
 	return out, nil
 }

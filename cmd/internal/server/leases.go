@@ -43,20 +43,20 @@ func (s *Server) person(r *http.Request) string {
 }
 
 func (s *Server) mintLease(w http.ResponseWriter, r *http.Request) {
-	var m client.LeaseMint
-	if !s.document(w, r, maxLeaseBody, &m) {
+	var mint client.LeaseMint
+	if !s.document(w, r, maxLeaseBody, &mint) {
 		return
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.changed()
-	var v *leases.View
+	var view *leases.View
 	var err error
 	switch {
-	case m.Approval != "" && m.Holder == nil && m.Request == (leases.Request{}):
-		v, err = s.host.MintApproved(ctx, m.Approval)
-	case m.Approval == "" && m.Holder != nil:
-		v, err = s.host.MintLease(ctx, m.Request, *m.Holder, s.person(r))
+	case mint.Approval != "" && mint.Holder == nil && mint.Request == (leases.Request{}):
+		view, err = s.host.MintApproved(ctx, mint.Approval)
+	case mint.Approval == "" && mint.Holder != nil:
+		view, err = s.host.MintLease(ctx, mint.Request, *mint.Holder, s.person(r))
 	default:
 		err = &leases.Error{Class: leases.ErrInvalid, Text: "either approval alone, or the terms of a lease and its holder"}
 	}
@@ -67,39 +67,40 @@ func (s *Server) mintLease(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.refuseLease(w, r, err)
 	default:
-		s.log.LogAttrs(ctx, slog.LevelInfo, "a lease was made by hand", slog.String("lease", v.ID))
-		s.write(w, r, http.StatusOK, client.LeaseMinted{Lease: v})
+		s.log.LogAttrs(ctx, slog.LevelInfo, "a lease was made by hand", slog.String("lease", view.ID))
+		s.write(w, r, http.StatusOK, client.LeaseMinted{Lease: view})
 	}
 }
 
 func (s *Server) revokeLease(w http.ResponseWriter, r *http.Request) {
-	var q client.LeaseRevoke
-	if !s.document(w, r, maxSmallBody, &q) {
+	var revoke client.LeaseRevoke
+	if !s.document(w, r, maxSmallBody, &revoke) {
 		return
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.changed()
 	err := error(&leases.Error{Class: leases.ErrInvalid, Text: "either id or prefix"})
-	if (q.ID == "") != (q.Prefix == "") {
-		err = s.host.RevokeLease(ctx, q.ID+q.Prefix, q.Prefix != "", s.person(r))
+	if (revoke.ID == "") != (revoke.Prefix == "") {
+		err = s.host.RevokeLease(ctx, revoke.ID+revoke.Prefix, revoke.Prefix != "", s.person(r))
 	}
 	if err != nil {
 		s.refuseLease(w, r, err)
 		return
 	}
-	s.log.LogAttrs(ctx, slog.LevelInfo, "leases were taken back", slog.String("id", q.ID), slog.String("prefix", q.Prefix))
-	s.write(w, r, http.StatusOK, q)
+	s.log.LogAttrs(ctx, slog.LevelInfo, "leases were taken back", slog.String("id", revoke.ID),
+		slog.String("prefix", revoke.Prefix))
+	s.write(w, r, http.StatusOK, revoke)
 }
 
 // checkLease answers a program that runs an action outside of belay. An unknown
 // lease and another holder's lease get the same answer.
 func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
-	var q client.LeaseCheck
-	if !s.document(w, r, phases.MaxInputBytes, &q) {
+	var check client.LeaseCheck
+	if !s.document(w, r, phases.MaxInputBytes, &check) {
 		return
 	}
-	inv, err := phases.DecodeInvocation(q.Invocation)
+	inv, err := phases.DecodeInvocation(check.Invocation)
 	if err == nil {
 		inv, err = phases.Normalize(inv)
 	}
@@ -111,7 +112,8 @@ func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	v, err := s.host.CheckLease(ctx, kernel.LeaseCheck{
-		Holder: leases.HolderOf(inv, credential(r)), Token: q.Token, Capability: q.Capability, Action: &inv, Claim: q.Claim,
+		Holder: leases.HolderOf(inv, credential(r)), Token: check.Token, Capability: check.Capability, Action: &inv,
+		Claim: check.Claim,
 	})
 	switch {
 	case errors.Is(err, leases.ErrUnknown):
@@ -119,7 +121,7 @@ func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.refuseLease(w, r, err)
 	default:
-		if q.Claim {
+		if check.Claim {
 			s.changed()
 		}
 		s.write(w, r, http.StatusOK, client.LeaseChecked{Active: true, Lease: v})

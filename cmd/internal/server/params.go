@@ -146,19 +146,19 @@ func (s *Server) invalidRequest(w http.ResponseWriter, r *http.Request, err erro
 
 // sendList answers with the part of a list that q asks for, which was read from
 // the parameters of the request.
-func sendList[Q, T any](s *Server, w http.ResponseWriter, r *http.Request, name string, q Q,
+func sendList[Q, T any](server *Server, w http.ResponseWriter, r *http.Request, name string, q Q,
 	from func(context.Context, Q) ([]T, error)) {
 	if err := given(r).err; err != nil {
-		s.invalidRequest(w, r, err)
+		server.invalidRequest(w, r, err)
 		return
 	}
 	l, err := from(r.Context(), q)
 	if err != nil {
-		s.unavailable(w, r, err)
+		server.unavailable(w, r, err)
 		return
 	}
 	if l == nil {
 		l = []T{}
 	}
-	s.write(w, r, http.StatusOK, map[string][]T{name: l})
+	server.write(w, r, http.StatusOK, map[string][]T{name: l})
 }

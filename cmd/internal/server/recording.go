@@ -97,7 +97,7 @@ func span(p *params) (time.Duration, int, error) {
 // recording answers GET /v1/recording: decisions from now on, complete and not
 // redacted, as a recording that ends by itself. It logs its begin first.
 func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
-	d, count, err := span(given(r))
+	duration, count, err := span(given(r))
 	if err != nil {
 		s.invalidRequest(w, r, err)
 		return
@@ -113,7 +113,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	wanted := kernel.RecordOrder{Seconds: int64(d / time.Second), Count: int64(count),
+	wanted := kernel.RecordOrder{Seconds: int64(duration / time.Second), Count: int64(count),
 		Destination: given(r).text("destination")}
 	var sub *recorder
 	if s.o.Recorders != nil {
@@ -126,7 +126,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.o.Recorders.end(sub)
-	text := fmt.Sprintf("recording of originals begun: at most %d invocations within %s", count, d)
+	text := fmt.Sprintf("recording of originals begun: at most %d invocations within %s", count, duration)
 	if err := s.host.BeginRecording(r.Context(), wanted, order, text); err != nil {
 		if !s.refuseOrder(w, r, err) {
 			s.unavailable(w, r, err)
@@ -136,7 +136,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request) {
 	s.log.LogAttrs(r.Context(), slog.LevelWarn, text)
 	w.Header().Set("Content-Type", daemonapi.RecordingType)
 	w.WriteHeader(http.StatusOK)
-	err = s.record(&deadlineWriter{w: w, rc: http.NewResponseController(w)}, r, sub, time.NewTimer(d), count)
+	err = s.record(&deadlineWriter{w: w, rc: http.NewResponseController(w)}, r, sub, time.NewTimer(duration), count)
 	s.log.LogAttrs(r.Context(), slog.LevelWarn, "recording of originals ended", slog.Any("error", err))
 }
 

@@ -153,27 +153,27 @@ type Server struct {
 // Serve. Errors are ErrRunning, ErrAddress, ErrState or those of the system.
 // The caller closes the host after Serve has returned.
 func Open(host Host, o Options) (*Server, error) {
-	s := &Server{host: host, o: o.withDefaults(), since: time.Now(), notifications: newNotifications(),
+	server := &Server{host: host, o: o.withDefaults(), since: time.Now(), notifications: newNotifications(),
 		ending: newEnding(),
 		health: newHealth(host)}
-	s.log = s.o.Logger
-	s.gate = newGate(s.o.Running, s.o.Queue, s.o.Patience)
-	s.routes = s.table()
-	if err := s.open(); err != nil {
-		s.release()
+	server.log = server.o.Logger
+	server.gate = newGate(server.o.Running, server.o.Queue, server.o.Patience)
+	server.routes = server.table()
+	if err := server.open(); err != nil {
+		server.release()
 		return nil, err
 	}
-	s.http = &http.Server{
-		Handler:           s.handler(),
+	server.http = &http.Server{
+		Handler:           server.handler(),
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		ConnContext:       connContext,
 		ConnState:         connState,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(server.log.Handler(), slog.LevelDebug),
 	}
-	s.http.RegisterOnShutdown(s.notifications.end)
-	return s, nil
+	server.http.RegisterOnShutdown(server.notifications.end)
+	return server, nil
 }
 
 func (s *Server) open() error {

@@ -38,7 +38,7 @@ type eitherConn struct {
 	secure atomic.Bool
 }
 
-func (c *eitherConn) Read(p []byte) (int, error) {
+func (c *eitherConn) Read(data []byte) (int, error) {
 	c.first.Do(func() {
 		var b [1]byte
 		if _, c.err = io.ReadFull(c.Conn, b[:]); c.err != nil {
@@ -54,7 +54,7 @@ func (c *eitherConn) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
-	return (*c.inner.Load()).Read(p)
+	return (*c.inner.Load()).Read(data)
 }
 
 // Write fails before the first byte has come: how to answer is not known then.
