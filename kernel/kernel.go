@@ -145,9 +145,11 @@ func (k *Kernel) Health() Health {
 	return Health{OK: true}
 }
 
-// Recover records blocks that have no record yet, if the store works again. Afterwards Health
-// says whether it does. Invocations do the same before anything else, so Recover is for callers
-// that look while nothing happens. ErrUnavailable means that the store does not work.
+// Recover records blocks that have no record yet. While the kernel is healthy it then lifts the
+// latches whose cause has ended and judges retained events, for about a second; while it is not,
+// it tries the store with an empty batch. Health says the outcome. Each invocation records such
+// blocks first, so Recover is for callers that look while nothing happens. The error is
+// ErrUnavailable.
 func (k *Kernel) Recover(ctx context.Context) error {
 	if err := k.recoverGap(ctx, k.Revision()); err != nil {
 		return err
