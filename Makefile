@@ -81,7 +81,7 @@ test-crash: ## 100,000 power cuts under the real SQLite engine (about 6 minutes 
 
 test-approvals: ## 100,000 different proposals of one agent, and as many of one that passes for many; others are served
 	BELAY_PROPOSALS=100000 $(GO) test -count=1 -timeout 60m -run TestQueueFlood -v ./kernel
-	$(GO) test -count=1 -timeout 30m -run TestMakeRoom -v ./internal/queue -args -rapid.checks=20000
+	$(GO) test -count=1 -timeout 30m -run TestEvicted -v ./internal/queue -args -rapid.checks=20000
 
 test-claims: ## a million claims of the same leases by 4 × 64 goroutines in 4 processes (about 1 minute on an idle machine)
 	BELAY_CLAIMS=1000000 BELAY_CLAIM_PROCESSES=4 $(GO) test -count=1 -timeout 120m -run TestContendedClaims -v ./internal/store/sqlite

@@ -109,8 +109,7 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, options In
 	}
 	defer k.releaseSnapshot(ctx, snap)
 	i := &invocation{kernel: k, snap: snap, options: options, observation: observation, at: k.at(ctx),
-		parentBudget: parent,
-		call:         call}
+		parentBudget: parent, call: call}
 	if refusal := i.receive(&inv); refusal != nil {
 		return k.refuse(ctx, *refusal)
 	}

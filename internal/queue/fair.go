@@ -15,13 +15,12 @@ func session(r approvals.Requester) approvals.Requester {
 	return r
 }
 
-// MakeRoom says whose oldest undecided item gives way to another item of by,
-// when holders are all who have items of one credential and kind. It answers
-// false when by has its share. A requester without any item is answered true
-// unless there are no items. An item gives way only where that makes the shares
-// more equal, or when by has none yet: two competitors do not evict each other
-// in turn.
-func MakeRoom(holders []approvals.Holder, by approvals.Requester) (id string, ok bool) {
+// Evicted returns the undecided item that gives way to another item of by. holders are all
+// requesters that have items of one credential and kind. ok is false when by has its share. A
+// requester without any item gets a place unless there are no items. An item gives way only
+// where that makes the shares more equal, or when by has none yet: two competitors do not evict
+// each other in turn.
+func Evicted(holders []approvals.Holder, by approvals.Requester) (id string, ok bool) {
 	sum, own := map[approvals.Requester]int{}, 0
 	for i := range holders {
 		sum[session(holders[i].By)] += holders[i].Pending

@@ -44,7 +44,7 @@ func (c crowd) of(by approvals.Requester) (agent, session int) {
 // Whatever names requesters use: the queue is never longer than its limit, a
 // requester without an item can file one, and an evicted item belongs to a
 // requester who had more.
-func TestMakeRoom(t *testing.T) {
+func TestEvicted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 12).Draw(t, "limit")
 		sessions, agents := rapid.IntRange(1, 15).Draw(t, "sessions"), rapid.IntRange(1, 15).Draw(t, "agents")
@@ -55,7 +55,7 @@ func TestMakeRoom(t *testing.T) {
 				Agent:   fmt.Sprint("a", rapid.IntRange(1, agents).Draw(t, "agent"))}
 			own, mine := c.of(by)
 			if len(c) >= limit {
-				id, ok := queue.MakeRoom(c.holders(), by)
+				id, ok := queue.Evicted(c.holders(), by)
 				if !ok {
 					if own == 0 {
 						t.Fatalf("%v has nothing in the queue and is turned away: %v", by, c.holders())
@@ -108,7 +108,7 @@ func TestMakeRoom(t *testing.T) {
 
 // One session that invents agents gets half of what two sessions share, and the two
 // do not push each other out in turn.
-func TestMakeRoomSettles(t *testing.T) {
+func TestEvictedSettles(t *testing.T) {
 	const limit = 20
 	var c crowd
 	n := 0
@@ -116,7 +116,7 @@ func TestMakeRoomSettles(t *testing.T) {
 		n++
 		by := approvals.Requester{Session: session, Agent: agent}
 		if len(c) >= limit {
-			id, ok := queue.MakeRoom(c.holders(), by)
+			id, ok := queue.Evicted(c.holders(), by)
 			if !ok {
 				return false
 			}
