@@ -117,8 +117,9 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		undo.add(tools.Close)
 	}
 	var running *kernel.Kernel // nil until it is open
-	records := retention.NewSwitch(retention.SwitchOptions{Dir: dir, Fixed: o.Recorder, Off: o.InMemory, Records: o.NoHooks,
-		Logger: log, Kernel: func() *kernel.Kernel { return running }})
+	records := retention.NewSwitch(retention.SwitchOptions{Dir: dir, Fixed: o.Recorder, Off: o.InMemory,
+		Records: o.NoHooks,
+		Logger:  log, Kernel: func() *kernel.Kernel { return running }})
 	undo.add(records.Close)
 	next, err := records.Next(now.file)
 	if err != nil {

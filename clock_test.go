@@ -151,7 +151,7 @@ func TestWhoSetsTheHookClock(t *testing.T) {
 		"kernel/toolcall.go":          "calls of a hook go by the clock that the hook reads",
 		"invoke.go":                   "refuses it where something is recorded",
 		"cmd/internal/cli/preview.go": "previews, in memory",
-		"internal/rig/decide.go":         "suites, replays, fuzzing and the kit, in memory",
+		"internal/rig/decide.go":      "suites, replays, fuzzing and the kit, in memory",
 		"cmd/internal/cli/eval_at.go": "eval --at, a dry run",
 	}
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {

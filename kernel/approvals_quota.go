@@ -14,7 +14,8 @@ import (
 // returned. pendingOps are steps of the same transaction: no item is evicted twice. The
 // error is approvals.ErrQuota, or the store's.
 func (k *Kernel) evictForQuota(ctx context.Context, kind approvals.Kind, by approvals.Requester, usage approvals.Usage,
-	quota int, at leases.Instant, revision string, pendingOps ...approvals.Op) (ops []approvals.Op, events []phases.Event, err error) {
+	quota int, at leases.Instant, revision string,
+	pendingOps ...approvals.Op) (ops []approvals.Op, events []phases.Event, err error) {
 	if !usage.Full(quota) {
 		return nil, nil, nil
 	}

@@ -144,14 +144,17 @@ func TestTheRest(t *testing.T) {
 // A configuration that cannot be carried out is refused.
 func TestTheRestIsChecked(t *testing.T) {
 	for name, change := range map[string]func(*kernel.Config){
-		"no phase":       func(c *kernel.Config) { c.Default = map[phases.Phase]phases.Decision{"x": phases.Block} },
-		"audit":          func(c *kernel.Config) { c.Default = map[phases.Phase]phases.Decision{phases.Audit: phases.Block} },
-		"nothing to ask": func(c *kernel.Config) { c.Default = map[phases.Phase]phases.Decision{phases.PostTool: phases.Ask} },
-		"no decision":    func(c *kernel.Config) { c.UnknownTools = "maybe" },
-		"no pattern":     func(c *kernel.Config) { c.KnownTools = phases.Scope{"a*b"} },
-		"no answer":      func(c *kernel.Config) { c.OpenShells = "maybe" },
+		"no phase": func(c *kernel.Config) { c.Default = map[phases.Phase]phases.Decision{"x": phases.Block} },
+		"audit":    func(c *kernel.Config) { c.Default = map[phases.Phase]phases.Decision{phases.Audit: phases.Block} },
+		"nothing to ask": func(c *kernel.Config) {
+			c.Default = map[phases.Phase]phases.Decision{phases.PostTool: phases.Ask}
+		},
+		"no decision": func(c *kernel.Config) { c.UnknownTools = "maybe" },
+		"no pattern":  func(c *kernel.Config) { c.KnownTools = phases.Scope{"a*b"} },
+		"no answer":   func(c *kernel.Config) { c.OpenShells = "maybe" },
 	} {
-		if _, err := tryHost(t, nil, func(c *kernel.Config, _ *kernel.Options) { change(c) }); !errors.Is(err, kernel.ErrConfig) {
+		if _, err := tryHost(t, nil, func(c *kernel.Config, _ *kernel.Options) { change(c) }); !errors.Is(err,
+			kernel.ErrConfig) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -174,7 +174,8 @@ func (b *Batch) Age() time.Time {
 // batch can change restrict something, and the digest of them is in its last event
 // (phases.Event.Restrictions): what no event covers could not be told from an edit by others.
 func (b *Batch) Valid() error {
-	changes := b.Run != nil || len(b.Calls) > 0 || b.TouchRun != nil || len(b.StateWrites) > 0 || b.Latch != nil || b.ClearLatch != nil ||
+	changes := b.Run != nil || len(b.Calls) > 0 || b.TouchRun != nil || len(b.StateWrites) > 0 || b.Latch != nil ||
+		b.ClearLatch != nil ||
 		b.Compact != 0 || len(b.Approvals) > 0 || len(b.Leases) > 0 || b.Prune
 	if changes && len(b.Events) == 0 {
 		return fmt.Errorf("%w: a change of rows that restrict needs an event", ErrUnavailable)

@@ -301,7 +301,8 @@ func TestCheckScopes(t *testing.T) {
 		"web search, files narrowed": {Scopes{}, Scopes{FSRead: Scope{}}, `{"tool":"web_search","args":{"query":"x"}}`,
 			""},
 	} {
-		inv := Invocation{Phase: PreTool, Runtime: "claude-code", CWD: "/p", Scopes: c.caller, Action: jsontext.Value(c.action)}
+		inv := Invocation{Phase: PreTool, Runtime: "claude-code", CWD: "/p", Scopes: c.caller,
+			Action: jsontext.Value(c.action)}
 		if err := checkAction(PreTool, inv.Action); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

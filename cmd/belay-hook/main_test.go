@@ -46,7 +46,8 @@ func TestWhatIsLinked(t *testing.T) {
 // relative to a program that does nothing but the same round trip over the socket.
 func BenchmarkEvent(b *testing.B) {
 	bin := b.TempDir()
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", bin, ".", "../belay", "./testdata/roundtrip").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-o", bin, ".", "../belay",
+		"./testdata/roundtrip").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	state, err := os.MkdirTemp("", "belay") // a socket's path is short

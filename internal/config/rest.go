@@ -9,8 +9,9 @@ import (
 
 // validateRest checks what decides where no hook does: default has for a phase the answer to actions
 // that no hook which could say no was asked about; unknown_tools is the answer to calls of tools that
-// no table of belay names, unless a pattern of known_tools does. Without them such actions pass. open_shells is the answer to
-// commands that stay open where a runtime does not show what is typed into them; without it they are blocked.
+// no table of belay names, unless a pattern of known_tools does. Without them such actions pass. open_shells
+// is the answer to commands that stay open where a runtime does not show what is typed into them; without it
+// they are blocked.
 func (f *File) validateRest(c checker) error {
 	for _, p := range slices.Sorted(maps.Keys(f.Default)) {
 		at := phases.Join("/default", string(p))

@@ -19,7 +19,7 @@ var others = map[string]string{
 	"internal/statedir/lock_unix.go tryLock":              "is a file's lock: does not wait, and refuses what is no regular file",
 	"internal/statedir/lock_other.go tryLock":             "the lock where there are no locks: a few bytes that a process has just written",
 	"internal/statedir/lock.go OpenLocked":                "does not wait, refuses what is no regular file, and may make it",
-	"internal/statedir/read.go SyncDir":               "a directory in which a name was just made",
+	"internal/statedir/read.go SyncDir":                   "a directory in which a name was just made",
 	"internal/sink/disk.go open":                          "makes the file that was not there; one that took its name meanwhile is refused",
 	"internal/store/sqlite/files.go createFiles":          "makes files for SQLite, after checkFiles has looked at them",
 	"leases/boot_linux.go (package)":                      "a file of the kernel's, with a fixed name",
@@ -48,7 +48,8 @@ func TestEveryReaderIsKnown(t *testing.T) {
 	source := calls.Source{
 		Root: filepath.Join("..", ".."),
 		// guests; tools that work on the source of this repository
-		Skip: []string{"hooks-sdk", "examples-wasm", "internal/mutants", "internal/agents", "internal/hookbuild/buildexamples"},
+		Skip: []string{"hooks-sdk", "examples-wasm", "internal/mutants", "internal/agents",
+			"internal/hookbuild/buildexamples"},
 		Past: isNew,
 	}
 	err := source.Each(func(u calls.Use) {

@@ -54,7 +54,7 @@ func Chain(t testing.TB, ad adapters.Adapter, ev adapters.Event,
 	}
 }
 
-// Cases returns every kind of verdict that the event's phases can have.
+// Of returns every kind of verdict that the event's phases can have.
 func Of(t testing.TB, ad adapters.Adapter, argument string, ev adapters.Event) []Case {
 	t.Helper()
 	var out []Case

@@ -99,7 +99,8 @@ func countsIn(path string) string {
 	var named []string
 	for name, v := range members {
 		folded := strings.ToLower(name)
-		if strings.Contains(folded, "hook") || strings.Contains(folded, "plugin") || strings.Contains(folded, "marketplace") ||
+		if strings.Contains(folded, "hook") || strings.Contains(folded, "plugin") ||
+			strings.Contains(folded, "marketplace") ||
 			folded == "env" {
 			switch strings.Join(strings.Fields(string(v)), "") {
 			case "{}", "[]", "null", "false":
