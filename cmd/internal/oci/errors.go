@@ -4,27 +4,22 @@ import "errors"
 
 // Classes of errors, for errors.Is. An error belongs to one of them.
 var (
-	ErrReference = errors.New("reference not valid")          // what the caller wrote
-	ErrConfig    = errors.New("registry settings not usable") // credentials file, CA file
-	// to a host that is not this machine
-	ErrPlainHTTP = errors.New("refused to talk without TLS")
-	// to another host, or too many
-	ErrRedirect    = errors.New("refused a redirect")
+	ErrReference   = errors.New("reference not valid")                         // what the caller wrote
+	ErrConfig      = errors.New("registry settings not usable")                // credentials file, CA file
+	ErrPlainHTTP   = errors.New("refused to talk without TLS")                 // to a host that is not this machine
+	ErrRedirect    = errors.New("refused a redirect")                          // to another host, or too many
 	ErrTokenHost   = errors.New("refused to send credentials to another host") // the challenge named one
 	ErrAuth        = errors.New("the registry refused access")                 // 401, 403
 	ErrNotFound    = errors.New("not in the registry")                         // 404
 	ErrUnavailable = errors.New("the registry could not be reached or failed") // network, timeout, 429, 5xx
 	ErrTooLarge    = errors.New("larger than allowed")                         // announced or real
 	ErrSize        = errors.New("the size is not the announced one")           // truncated, overlong
-	// content, or the digest header
-	ErrDigest = errors.New("the content has another digest")
-	// header against document, or unknown
-	ErrMediaType = errors.New("the media type is not the right one")
-	ErrEncoding  = errors.New("the answer is compressed though belay did not ask for that") // Content-Encoding
-	ErrMalformed = errors.New("malformed")                                                  // JSON or a member of it
-	// a valid manifest of something else
-	ErrLayout   = errors.New("not a hook")
-	ErrEvidence = errors.New("evidence was not kept by the registry") // after a push
+	ErrDigest      = errors.New("the content has another digest")              // content, or the digest header
+	ErrMediaType   = errors.New("the media type is not the right one")         // header against document, or unknown
+	ErrEncoding    = errors.New("the answer is compressed, unasked")           // Content-Encoding
+	ErrMalformed   = errors.New("malformed")                                   // JSON or a member of it
+	ErrLayout      = errors.New("not a hook")                                  // a valid manifest of something else
+	ErrEvidence    = errors.New("evidence was not kept by the registry")       // after a push
 )
 
 // Error says what failed where. Text and Ref are safe to show; Cause may hold
