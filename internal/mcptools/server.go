@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -42,6 +43,7 @@ type session struct {
 	cs    *mcp.ClientSession
 	end   func()
 	dead  chan struct{} // closed when the connection is gone
+	left  atomic.Bool   // it is being ended
 	tools map[string]tool
 	slow  chan struct{} // one token for each call in a row that timed out
 }
@@ -52,7 +54,17 @@ type tool struct {
 	schema      jsontext.Value
 }
 
+// leave ends the connection. It is gone for the next call from now on, also before the library
+// has noticed.
+func (s *session) leave() {
+	s.left.Store(true)
+	s.end()
+}
+
 func (s *session) gone() bool {
+	if s.left.Load() {
+		return true
+	}
 	select {
 	case <-s.dead:
 		return true
@@ -287,6 +299,7 @@ func (s *server) why(ctx context.Context, live *session, err error) error {
 		}
 		if len(live.slow) == maxTimeouts {
 			s.log.LogAttrs(ctx, slog.LevelWarn, "an MCP server does not answer: it is started anew")
+			live.left.Store(true)
 			go live.end()
 		}
 		return kernel.ErrToolTimeout
@@ -302,7 +315,7 @@ func (s *server) why(ctx context.Context, live *session, err error) error {
 			return fmt.Errorf("the server refused the call: %s", phases.SafeLine(rpc.Message, 512))
 		}
 	}
-	live.end()
+	live.leave()
 	return kernel.ErrToolCrashed
 }
 
