@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -65,8 +66,8 @@ func toolIndex() map[string]map[string]string {
 	return index
 }
 
-// toolsByRuntime is never written.
-var toolsByRuntime = toolIndex()
+// toolsByRuntime is made once, when it is first needed: most events of a hook command need none.
+var toolsByRuntime = sync.OnceValue(toolIndex)
 
 // NormalizeTool returns the name under which hooks know a runtime's tool, and
 // whether belay knows it: an entry of the runtime's table or of KnownTools, or a tool of an MCP
@@ -79,9 +80,9 @@ func NormalizeTool(runtime, native string) (name string, known bool) {
 	if server, tool, ok := splitMCP(native); ok {
 		return MCPToolName(server, tool), true
 	}
-	table, ok := toolsByRuntime[runtime]
+	table, ok := toolsByRuntime()[runtime]
 	if !ok {
-		table = toolsByRuntime[""]
+		table = toolsByRuntime()[""]
 	}
 	switch name, ok := table[foldTool(native)]; {
 	case !ok:
