@@ -288,8 +288,10 @@ func (r *rows) holds(b *kernel.Batch, last int64) error {
 	if b.Compact != 0 && (b.Compact <= r.gone.Through || b.Compact > last) {
 		return conflict("compaction")
 	}
-	if b.Run != nil && r.runs[b.Run.Key].State.Version != b.Run.Version {
-		return conflict("metadata of the run")
+	for _, w := range b.Runs() {
+		if r.runs[w.Key].State.Version != w.Version {
+			return conflict("metadata of the run")
+		}
 	}
 	for _, read := range b.StateReads {
 		if r.state[stateKey{read.Namespace, read.Key}].Version != read.Version {
@@ -304,7 +306,7 @@ func (r *rows) apply(b *kernel.Batch, last int64) {
 	if b.Compact != 0 {
 		r.gone = kernel.Compacted{Through: b.Compact, Event: last + 1, Left: r.gone.Left + b.Compact - r.gone.Through}
 	}
-	if w := b.Run; w != nil {
+	for _, w := range b.Runs() {
 		st := cloneRun(kernel.RunState{Version: w.Version + 1, Metadata: w.Metadata, Retries: w.Retries})
 		r.runs[w.Key] = run{st, b.Age()}
 	}
