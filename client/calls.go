@@ -111,15 +111,20 @@ func (c *Client) ask(ctx context.Context, runtime, event string, payload []byte,
 	if q.body == nil {
 		q.body = []byte{}
 	}
-	var a Answer
+	var a struct {
+		Answer
+		Stdout *string `json:"stdout"` // in place of the members of Answer: nil where it is missing
+		Exit   *int    `json:"exit"`
+	}
 	err := c.call(ctx, q, &a)
-	if err == nil && (a.Exit != 0 && a.Exit != 2 || a.Exit == 2 && a.Stderr == "") {
+	if err == nil && !daemonapi.Answers(a.Stdout, a.Exit, a.Stderr) {
 		err = fmt.Errorf("%w: its answer is none that a runtime reads", ErrSick)
 	}
 	if err != nil {
 		return Answer{}, err
 	}
-	return a, nil
+	a.Answer.Stdout, a.Answer.Exit = *a.Stdout, *a.Exit
+	return a.Answer, nil
 }
 
 // Alive reports whether the daemon answers at all. It asks for a document that takes no

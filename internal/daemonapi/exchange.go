@@ -147,3 +147,9 @@ func statusOf(line string) (int, error) {
 	}
 	return status, nil
 }
+
+// Answers reports whether a document of AnswerType says what a runtime is to read. One without
+// stdout or exit says nothing: it would read as an order to go on.
+func Answers(stdout *string, exit *int, stderr string) bool {
+	return stdout != nil && exit != nil && (*exit == 0 || *exit == 2 && stderr != "")
+}

@@ -161,11 +161,15 @@ func TestDaemonsThatAreNotWell(t *testing.T) {
 		"says nothing":    ok(kind, ""),
 		"is cut off": []byte(
 			"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 900\r\n\r\n{\"stdout\":\"{}\"}"),
-		"answers half":   ok(kind, `{"stdout":"{}","exi`),
-		"says it twice":  ok(kind, `{"stdout":"{}","exit":0,"exit":2,"stderr":"no"}`),
-		"another status": ok(kind, `{"stdout":"{}","exit":1}`),
-		"exit 2 unsaid":  ok(kind, `{"stdout":"","exit":2,"stderr":""}`),
-		"wrong types":    ok(kind, `{"stdout":{},"exit":"0"}`),
+		"answers half":    ok(kind, `{"stdout":"{}","exi`),
+		"says it twice":   ok(kind, `{"stdout":"{}","exit":0,"exit":2,"stderr":"no"}`),
+		"an empty object": ok(kind, `{}`),
+		"no status":       ok(kind, `{"stdout":"{}","stderr":""}`),
+		"no document":     ok(kind, `{"exit":0,"stderr":""}`),
+		"null":            ok(kind, `{"stdout":null,"exit":0}`),
+		"another status":  ok(kind, `{"stdout":"{}","exit":1}`),
+		"exit 2 unsaid":   ok(kind, `{"stdout":"","exit":2,"stderr":""}`),
+		"wrong types":     ok(kind, `{"stdout":{},"exit":"0"}`),
 		"an error": []byte(
 			"HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{\"stdout\":\"{}\",\"exit\":0}"),
 		"refuses": []byte(

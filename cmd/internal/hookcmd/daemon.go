@@ -63,10 +63,11 @@ func (l *local) Ask(ctx context.Context, runtime string, payload []byte, o adapt
 	if err := json.Unmarshal(r.Body, &a); err != nil {
 		return Answered{}, fmt.Errorf("%w: its answer cannot be read: %w", daemonapi.ErrSick, err)
 	}
-	if a.Exit != 0 && a.Exit != 2 || a.Exit == 2 && a.Stderr == "" {
+	if !daemonapi.Answers(a.Stdout, a.Exit, a.Stderr) {
 		return Answered{}, fmt.Errorf("%w: its answer is none that a runtime reads", daemonapi.ErrSick)
 	}
-	return Answered{Answer: adapters.Answer{Stdout: []byte(a.Stdout), Stderr: a.Stderr, Exit: a.Exit, Notes: a.Notes}}, nil
+	return Answered{Answer: adapters.Answer{Stdout: []byte(*a.Stdout), Stderr: a.Stderr, Exit: *a.Exit, Notes: a.Notes}},
+		nil
 }
 
 // Close releases the connection.
@@ -76,9 +77,9 @@ const http200 = 200
 
 // answer is client.Answer as far as a hook command passes it on: the verdicts stay unread.
 type answer struct {
-	Stdout string   `json:"stdout"`
+	Stdout *string  `json:"stdout"`
 	Stderr string   `json:"stderr"`
-	Exit   int      `json:"exit"`
+	Exit   *int     `json:"exit"`
 	Notes  []string `json:"notes"`
 }
 
