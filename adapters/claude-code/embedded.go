@@ -99,7 +99,7 @@ func (p *payload) commandFiles(name string) []string {
 		}
 	}
 	for dir := path.Clean(cwd); path.IsAbs(dir); dir = path.Dir(dir) {
-		in(strings.TrimSuffix(dir, "/") + "/.claude")
+		in(literal(strings.TrimSuffix(dir, "/")) + "/.claude")
 		if dir == "/" {
 			break
 		}
@@ -107,9 +107,10 @@ func (p *payload) commandFiles(name string) []string {
 	in("/etc/claude-code/.claude")
 	in("/Library/Application Support/ClaudeCode/.claude")
 	config, _, ok := strings.Cut(transcript, "/projects/")
-	if !ok || !path.IsAbs(config) || strings.ContainsAny(config, `*?[\`) {
+	if !ok || !path.IsAbs(config) {
 		return out
 	}
+	config = literal(config)
 	in(config)
 	if plugin, rest, ok := strings.Cut(name, ":"); ok {
 		file := strings.ReplaceAll(rest, ":", "/")
@@ -118,6 +119,12 @@ func (p *payload) commandFiles(name string) []string {
 		}
 	}
 	return out
+}
+
+// literal returns a pattern that matches the path alone: a folder's name may hold marks of patterns, and
+// a file that is not found would not be judged.
+func literal(at string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(at)
 }
 
 // commandsIn returns the commands that stand in the text. It finds more rather than less than the
