@@ -81,8 +81,8 @@ func (c *chain) decideRest(judged bool) {
 	}
 }
 
-// staysOpen reports whether the call starts a command that reads further commands from its terminal, and
-// says what it is.
+// staysOpen returns the program by name when the call starts one that reads further commands from its
+// terminal.
 func staysOpen(view *phases.Invocation) (name string, open bool) {
 	text, ok := phases.GetString(view.Action, "/args/command")
 	if !ok || view.Tool() != "exec" {

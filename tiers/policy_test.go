@@ -95,7 +95,7 @@ func TestPolicyRefuses(t *testing.T) {
 		{"unknown member of a seat", head + "  allOf:\n  - publicKey: {file: k0.pub, trusted: true}\n", "line 5"},
 		{"no signers", head + "  limits: {}\n", "line 3, column 3: /rules/0: a rule without signers would trust everybody"},
 		{"empty allOf", head + "  allOf: []\n", "would trust everybody"},
-		{"nobody under anyOf", head + "  anyOf: {minimumMatches: 0, signers: []}\n", "lists no signer"},
+		{"no signer under anyOf", head + "  anyOf: {minimumMatches: 0, signers: []}\n", "lists no signer"},
 		{"threshold nought", head + "  anyOf: {minimumMatches: 0, signers: [{publicKey: {file: k0.pub}}]}\n",
 			"between 1 and 1"},
 		{"threshold too high", head + "  anyOf: {minimumMatches: 2, signers: [{publicKey: {file: k0.pub}}]}\n",

@@ -62,6 +62,9 @@ func continueFalse(event string, _ []byte, ans adapters.Answer) bool {
 	return m["continue"] == false && event == "PreToolUse"
 }
 
+// killed is the status of a process that a signal has ended.
+func killed(_ string, _ []byte, ans adapters.Answer) bool { return ans.Exit < 0 || ans.Exit > 127 }
+
 func specificOf(ans adapters.Answer) map[string]any {
 	m, _ := parseObject(ans.Stdout)["hookSpecificOutput"].(map[string]any)
 	return m
@@ -70,15 +73,13 @@ func specificOf(ans adapters.Answer) map[string]any {
 // openForms returns, for event/transport/case, the form that must never be answered.
 func openForms() map[string]openForm {
 	return map[string]openForm{
-		"PreToolUse/command/continue-false":    continueFalse,
-		"PreToolUse/http/continue-false":       continueFalse,
-		"PreToolUse/command/exit1":             exitIs(1),
-		"PreToolUse/command/exit3":             exitIs(3),
-		"PreToolUse/command/exit127":           exitIs(127),
-		"PreToolUse/command/command-not-found": exitIs(127),
-		"PreToolUse/command/hook-killed": func(_ string, _ []byte, ans adapters.Answer) bool {
-			return ans.Exit < 0 || ans.Exit > 127
-		},
+		"PreToolUse/command/continue-false":                    continueFalse,
+		"PreToolUse/http/continue-false":                       continueFalse,
+		"PreToolUse/command/exit1":                             exitIs(1),
+		"PreToolUse/command/exit3":                             exitIs(3),
+		"PreToolUse/command/exit127":                           exitIs(127),
+		"PreToolUse/command/command-not-found":                 exitIs(127),
+		"PreToolUse/command/hook-killed":                       killed,
 		"PreToolUse/command/plain-text-stdout":                 notJSON,
 		"PreToolUse/command/plain-text-stdout+onFailure-block": notJSON,
 		"PreToolUse/command/invalid-json":                      notJSON,
@@ -98,12 +99,10 @@ func openForms() map[string]openForm {
 		"PostToolUse/http/updated-tool-output-string":          otherShape,
 		"PostToolUse/command/updated-tool-output-other-words":  otherShape,
 		"PostToolUse/command/exit1+onFailure-block":            exitIs(1),
-		"PostToolUse/command/hook-killed+onFailure-block": func(_ string, _ []byte, ans adapters.Answer) bool {
-			return ans.Exit < 0 || ans.Exit > 127
-		},
-		"PostToolUse/command/block-with-reason":       feedbackOnly,
-		"PostToolUse/http/block-with-reason":          feedbackOnly,
-		"PostToolUse/command/updated-mcp-tool-output": wrongMember,
+		"PostToolUse/command/hook-killed+onFailure-block":      killed,
+		"PostToolUse/command/block-with-reason":                feedbackOnly,
+		"PostToolUse/http/block-with-reason":                   feedbackOnly,
+		"PostToolUse/command/updated-mcp-tool-output":          wrongMember,
 		"PostToolUse/command/exit2-with-stderr": func(event string, _ []byte, ans adapters.Answer) bool {
 			return event == "PostToolUse" && ans.Exit == 2
 		},

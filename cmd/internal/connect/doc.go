@@ -4,7 +4,7 @@
 //
 // An entry is belay's when it starts belay-hook for that runtime. Every other byte of a file
 // stays: connecting and disconnecting gives the former file back, and connecting twice changes
-// nothing. Plan reads and writes nothing but what it is asked about; Write is the one writer.
+// nothing. Plan reads the files of one runtime and level, and writes none; Write is the one writer.
 //
 // It decides no action, and knows no hook.
 package connect
