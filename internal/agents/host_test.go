@@ -177,3 +177,13 @@ func run(t *testing.T, dir string, env []string, args ...string) (out string, er
 	}
 	return b.String(), err
 }
+
+// overEtc has a program see the files of dir/etc laid over the system's /etc. Only this process does.
+func overEtc(dir string, args []string) []string {
+	flag := "-m"
+	if os.Getuid() != 0 {
+		flag = "-rm"
+	}
+	return append([]string{"unshare", flag, "sh", "-c",
+		"mount -t overlay overlay -o lowerdir=" + dir + `/etc:/etc /etc && exec "$@"`, "sh"}, args...)
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -24,7 +25,9 @@ var seen struct {
 func record(client, version string, r agents.Result) {
 	seen.Lock()
 	defer seen.Unlock()
-	i := slices.IndexFunc(seen.clients, func(c agents.Client) bool { return c.Name == client })
+	i := slices.IndexFunc(seen.clients, func(c agents.Client) bool {
+		return c.Name == client && c.Version == version
+	})
 	if i < 0 {
 		i = len(seen.clients)
 		seen.clients = append(seen.clients, agents.Client{Name: client, Version: version})
@@ -44,7 +47,7 @@ func TestMain(m *testing.M) {
 		for _, c := range seen.clients {
 			b, err := c.Encode()
 			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, fileName(c.Name)), b, 0o644)
+				err = os.WriteFile(filepath.Join(dir, fileName(c)), b, 0o644)
 			}
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -55,17 +58,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func fileName(client string) string {
-	name := []byte(client)
-	for i, c := range name {
-		switch {
-		case c >= 'A' && c <= 'Z':
-			name[i] = c + 'a' - 'A'
-		case c == ' ':
-			name[i] = '-'
-		}
-	}
-	return string(name) + ".json"
+// fileName is the name of the file with a client's results.
+func fileName(c agents.Client) string {
+	return strings.ReplaceAll(strings.ToLower(c.Name), " ", "-") + "-" + c.Version + ".json"
 }
 
 // serveMCP is an MCP server on standard input with one tool, which prints a secret and its arguments.

@@ -1,8 +1,8 @@
 // Package agents holds what the real clients of agent runtimes were seen to do with belay connected:
 // the results of `make test-agents`, one file per client in results/, and the table in docs/AGENTS.md
 // that is made of them. Its tests, behind the build tag agents, run the clients against scripted model
-// servers on loopback: script_test.go has the turns, responses_test.go the server, host_test.go the
-// daemon, codex_test.go a client.
+// servers on loopback: script_test.go has the turns, responses_test.go and messages_test.go the servers,
+// host_test.go the daemon, codex_test.go and claude_test.go the clients.
 package agents
 
 import (
@@ -24,11 +24,21 @@ type Level string
 const (
 	User    Level = "user"
 	Project Level = "project"
+	Local   Level = "local" // the person's own part of a project's settings
 	Managed Level = "managed"
 )
 
-// Levels returns all levels, weakest first.
+// Levels returns the levels that every client has, weakest first.
 func Levels() []Level { return []Level{User, Project, Managed} }
+
+// levels returns the columns of a client's tables.
+func (c Client) levels() []Level {
+	all := []Level{User, Project, Local, Managed}
+	return slices.DeleteFunc(all, func(l Level) bool {
+		return !slices.Contains(Levels(), l) &&
+			!slices.ContainsFunc(c.Results, func(r Result) bool { return r.Level == l })
+	})
+}
 
 // Result is one case at one level, as the client was seen to behave.
 type Result struct {
@@ -84,12 +94,16 @@ func Tables(clients []Client) string {
 	for _, c := range clients {
 		fmt.Fprintf(&b, "### %s %s\n", c.Name, c.Version)
 		for _, group := range firsts(c.Results, func(r Result) string { return r.Group }) {
-			fmt.Fprintf(&b, "\n| %s | user | project | managed | |\n|---|---|---|---|---|\n", group)
+			fmt.Fprintf(&b, "\n| %s |", group)
+			for _, level := range c.levels() {
+				b.WriteString(" " + string(level) + " |")
+			}
+			b.WriteString(" |\n" + strings.Repeat("|---", len(c.levels())+2) + "|\n")
 			in := slices.DeleteFunc(slices.Clone(c.Results), func(r Result) bool { return r.Group != group })
 			for _, name := range firsts(in, func(r Result) string { return r.Case }) {
 				b.WriteString("| " + cell(name))
 				var notes []string
-				for _, level := range Levels() {
+				for _, level := range c.levels() {
 					i := slices.IndexFunc(in, func(r Result) bool { return r.Case == name && r.Level == level })
 					got := ""
 					if i >= 0 {

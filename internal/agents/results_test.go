@@ -39,6 +39,13 @@ func TestTables(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
+	wide := agents.Tables([]agents.Client{{Name: "Toy", Version: "2", Results: []agents.Result{
+		{Group: "verdict", Case: "a", Level: agents.Local, Got: "held"},
+		{Group: "verdict", Case: "a", Level: agents.Managed, Got: "open"}}}})
+	if want := "### Toy 2\n\n| verdict | user | project | local | managed | |\n|---|---|---|---|---|---|\n" +
+		"| a |  |  | held | open |  |\n\n"; wide != want {
+		t.Errorf("%s\nwant\n%s", wide, want)
+	}
 	page := "a\n<!-- results: make test-agents -->\nold\n<!-- end of results -->\nb\n"
 	out, err := agents.Insert(page, got)
 	again, err2 := agents.Insert(out, got)
