@@ -76,8 +76,7 @@ func (o *Outcome) add(runtime string, ev Event, step Step, v *phases.Verdict) er
 			return nil
 		}
 		// The person decides in belay's own queue, and has not yet.
-		id := phases.SafeLine(v.Approval.ID, phases.MaxIDBytes)
-		o.Stop("waiting for approval " + id + ": " + askReason(v) + ". Try the same again once it is approved")
+		o.Stop(heldReason(inv, v))
 		return nil
 	}
 	if _, err := phases.DecodeAction(inv.Phase, v.Action); err != nil {

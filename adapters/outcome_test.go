@@ -91,7 +91,8 @@ func TestWeigh(t *testing.T) {
 		"waits": {ev: asks, v: with(phases.Verdict{Phase: phases.PreTool}, func(v *phases.Verdict) {
 			ask(v)
 			v.Approval = &phases.ApprovalRef{ID: "a-1"}
-		}), want: phases.Block, reason: "belay: waiting for approval a-1: "},
+		}), want: phases.Block,
+			reason: "belay: waiting for approval a-1 of exec “ls”: belay (h): sure?; a person decides it: "},
 		"reply": {ev: event("call", phases.PrePlan, plan), v: with(allowed(phases.PrePlan, plan), func(v *phases.Verdict) {
 			v.Reply = &phases.Reply{Hook: "r", Text: "hello"}
 		}), want: phases.Block, reason: "belay (r): hello"},
