@@ -141,7 +141,7 @@ type Adapter interface {
 	// Table returns what the runtime's events can express, and its limits. It is not changed.
 	Table() Table
 	// SessionMember returns the top-level member that names a payload's session, such as
-	// "session_id", or "". A caller that cannot keep a whole payload scans it for that member.
+	// "session_id", or "". A caller that cannot keep a whole payload scans it: see ScanFor.
 	SessionMember() string
 	// Decode reads one payload. Every error is a *PayloadError or a
 	// *phases.DecodeError, and must be answered with Failure. The event shares no

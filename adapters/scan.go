@@ -9,29 +9,55 @@ import (
 // SessionOf returns the session that a payload names which may not be readable, "" when it
 // names none or more than one. The scan in opts goes before payload.
 func SessionOf(a Adapter, payload []byte, opts Options) string {
-	if opts.Scan != nil {
-		return opts.Scan.Name()
-	}
-	return ScanName(payload, a.SessionMember())
+	return TextOf(a.SessionMember(), payload, opts)
 }
 
-// Scan finds the text that one top-level member of a JSON object has, in bytes that may
+// TextOf returns the text of a top-level member of a payload which may not be readable, "" when it has
+// none, more than one, or one that is no name. The scan in opts goes before payload if it looks for the
+// member: the payload may be the beginning of what came, and the member stand behind it.
+func TextOf(member string, payload []byte, opts Options) string {
+	if opts.Scan != nil {
+		if text, looks := opts.Scan.Text(member); looks {
+			return text
+		}
+	}
+	return ScanName(payload, member)
+}
+
+// ScanFor returns a scan for what the adapter's Failure has to know of a payload of any size: the
+// session, and the members that its table names. It is nil where there is nothing to look for.
+func ScanFor(a Adapter) *Scan {
+	members := a.Table().Scans
+	if session := a.SessionMember(); session != "" {
+		members = append([]string{session}, members...)
+	}
+	if len(members) == 0 {
+		return nil
+	}
+	return NewScan(members...)
+}
+
+// Scan finds the texts that some top-level members of a JSON object have, in bytes that may
 // be anything: too large to keep, cut off, not UTF-8, with doubled members. It takes the
 // bytes piece by piece, looks at each once, and allocates nothing that grows with them.
+// Where the members stand, and in which order, makes no difference.
 // It reads up to the first fault of structure: behind one, text of a tool could pass for
 // a member. A Scan is for one goroutine.
 type Scan struct {
-	member string
-	state  scanState
-	depth  int
-	arrays [maxScanDepth/64 + 1]uint64 // a bit for each open value: it is an array
+	members []scanned
+	state   scanState
+	depth   int
+	arrays  [maxScanDepth/64 + 1]uint64 // a bit for each open value: it is an array
 
 	role  scanRole // of the string that is being read
 	text  []byte   // of that string with its quotes, if it has a role
-	named bool     // the value that comes next is that of the member
+	named *scanned // the value that comes next, or is being read, is that of this member
+}
 
-	found   string
-	useless bool // found does not count: the payload has another name, or a value that is no name
+// scanned is one member that is looked for.
+type scanned struct {
+	name, found string
+	useless     bool // found does not count: there is another text, or a value that is no name
 }
 
 type scanRole uint8
@@ -40,7 +66,7 @@ const (
 	roleValue  scanRole = iota // of any other member or element
 	roleName                   // name of any other member
 	roleMember                 // name of a top-level member
-	roleWanted                 // value of the member that is looked for
+	roleWanted                 // value of a member that is looked for
 )
 
 // maxScanDepth bounds how deep values may nest; the strict decoders take far less.
@@ -65,8 +91,14 @@ const (
 	scanEnd    // behind the object, or behind a fault: what follows says nothing
 )
 
-// NewScan returns a scan for the member, whose name has at most phases.MaxIDBytes bytes.
-func NewScan(member string) *Scan { return &Scan{member: member} }
+// NewScan returns a scan for the members, whose names have at most phases.MaxIDBytes bytes each.
+func NewScan(members ...string) *Scan {
+	s := &Scan{}
+	for _, name := range members {
+		s.members = append(s.members, scanned{name: name})
+	}
+	return s
+}
 
 // ScanName returns what a Scan of b finds.
 func ScanName(b []byte, member string) string {
@@ -75,19 +107,45 @@ func ScanName(b []byte, member string) string {
 	return s.Name()
 }
 
-// Name returns the member's text. It is "" unless all top-level occurrences of the
-// member, at least one, are the same complete string, and that can name a session: strict
-// JSON, not empty, at most phases.MaxIDBytes bytes, no control or format characters.
+// Name returns the text of the first member that the scan looks for: see Text.
 func (s *Scan) Name() string {
-	if s.useless {
+	if len(s.members) == 0 {
 		return ""
 	}
-	return s.found
+	return s.members[0].text()
+}
+
+// Text returns a member's text, and whether the scan looks for that member. The text is ""
+// unless all top-level occurrences of the member, at least one, are the same complete string,
+// and that can be a name: strict JSON, not empty, at most phases.MaxIDBytes bytes, no control
+// or format characters.
+func (s *Scan) Text(member string) (text string, looks bool) {
+	if m := s.member(member); m != nil {
+		return m.text(), true
+	}
+	return "", false
+}
+
+func (m *scanned) text() string {
+	if m.useless {
+		return ""
+	}
+	return m.found
+}
+
+// member returns the member of that name that the scan looks for, or nil.
+func (s *Scan) member(name string) *scanned {
+	for i := range s.members {
+		if s.members[i].name == name {
+			return &s.members[i]
+		}
+	}
+	return nil
 }
 
 // Write scans the next bytes. It takes all of them and never fails.
 func (s *Scan) Write(p []byte) (int, error) {
-	for i := 0; i < len(p) && s.state != scanEnd && !s.useless; i++ {
+	for i := 0; i < len(p) && s.state != scanEnd; i++ {
 		s.next(p[i])
 	}
 	return len(p), nil
@@ -141,14 +199,14 @@ func (s *Scan) next(c byte) {
 
 // value starts a value with its first byte.
 func (s *Scan) value(c byte) {
-	if s.named && c != '"' {
-		s.useless = true // it is no string
+	switch {
+	case s.named != nil && c == '"':
+		s.begin(roleWanted)
 		return
+	case s.named != nil:
+		s.named.useless, s.named = true, nil // it is no string
 	}
 	switch {
-	case s.named:
-		s.named = false
-		s.begin(roleWanted)
 	case c == '"':
 		s.begin(roleValue)
 	case c == '{', c == '[':
@@ -215,15 +273,18 @@ func (s *Scan) ended() {
 	}
 	switch s.role {
 	case roleMember:
-		text, ok := s.unquoted()
-		s.named = ok && text == s.member
+		if text, ok := s.unquoted(); ok {
+			s.named = s.member(text)
+		}
 	case roleWanted:
+		m := s.named
+		s.named = nil
 		text, ok := s.unquoted()
-		if !ok || !names(text) || s.found != "" && s.found != text {
-			s.useless = true
+		if !ok || !names(text) || m.found != "" && m.found != text {
+			m.useless = true
 			return
 		}
-		s.found = text
+		m.found = text
 	}
 }
 

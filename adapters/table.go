@@ -28,6 +28,9 @@ type Table struct {
 	Timeout time.Duration
 	// MaxBytes is the largest payload in bytes that is judged; 0: 2 MiB. A larger one is refused.
 	MaxBytes int
+	// Scans are top-level members beside Adapter.SessionMember whose texts Failure needs of a payload that
+	// is too large to keep, such as the tool's name: they are found wherever they stand.
+	Scans []string
 	// Headless reports from the environment of the command that the runtime starts whether the
 	// session has no person who could answer a question. Nil: the runtime does not tell.
 	Headless func(getenv func(string) string) bool

@@ -37,7 +37,8 @@ type eventInfo struct {
 // belay is registered as a command; earlier settings have it as a URL. The timeout is the one that
 // it is registered with: Claude Code holds to it in every event, SessionEnd included.
 var table = adapters.Table{Runtime: "Claude Code", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit, adapters.FormBody}, Timeout: 30 * time.Second, Headless: headless}
+	Answers: []adapters.Form{adapters.FormExit, adapters.FormBody}, Timeout: 30 * time.Second, Headless: headless,
+	Scans: []string{"hook_event_name", "tool_name", "source"}}
 
 // Table implements adapters.Adapter.
 func (adapter) Table() adapters.Table { return table }

@@ -16,17 +16,17 @@ import (
 // neither a truncated stdout nor a lost status lets anything through.
 func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.Answer {
 	reason := adapters.Reason("", adapters.SafeReason(cause), "no decision could be made")
-	seen, session := peek(b), adapters.SessionOf(adapter{}, b, opts)
-	event := opts.Event
+	text := func(member string) string { return adapters.TextOf(member, b, opts) }
+	event, session := opts.Event, adapters.SessionOf(adapter{}, b, opts)
 	if event == "" {
-		event = seen.event
+		event = text("hook_event_name")
 	}
 	info, known := events[event]
 	if !known {
 		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason, Session: session}
 	}
-	ans := blockForm(event, info, reason, seen.response, seen.tool)
-	if seen.policySettings && event == "ConfigChange" {
+	ans := blockForm(event, info, reason, response(b), quote(text("tool_name")))
+	if event == "ConfigChange" && text("source") == "policy_settings" {
 		ans.Latch = reason
 	}
 	ans.Stderr, ans.Session = reason, session
@@ -39,57 +39,32 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	return oneLine(ans)
 }
 
-// glimpse is what can be told about a payload that may be anything.
-type glimpse struct {
-	event          string
-	policySettings bool
-	tool, response jsontext.Value
-}
-
 // SessionMember implements adapters.Adapter.
 func (adapter) SessionMember() string { return "session_id" }
 
-// peek reads top-level members up to the first fault. An event that is named
-// twice is no event.
-func peek(b []byte) (g glimpse) {
+// response returns the tool's response as far as it can be read: nil where it stands behind a fault, or
+// behind the part of a payload that was kept.
+func response(b []byte) jsontext.Value {
 	dec := jsontext.NewDecoder(bytes.NewReader(b), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if dec.PeekKind() != '{' {
-		return g
+		return nil
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return g
+		return nil
 	}
-	seen := map[string]bool{}
 	for dec.PeekKind() == '"' {
-		tok, err := dec.ReadToken()
+		name, err := dec.ReadToken()
 		if err != nil {
-			return g
+			return nil
 		}
-		name := tok.String()
-		if name == "hook_event_name" && seen[name] {
-			g.event = ""
-			return g
-		}
-		first := !seen[name]
-		seen[name] = true
+		wanted := name.String() == "tool_response"
 		v, err := dec.ReadValue()
-		if err != nil {
-			return g
-		}
-		if !first {
-			continue
-		}
-		switch name {
-		case "hook_event_name":
-			g.event, _ = stringOf(v)
-		case "source":
-			s, _ := stringOf(v)
-			g.policySettings = s == "policy_settings"
-		case "tool_name":
-			g.tool = v.Clone()
-		case "tool_response":
-			g.response = v.Clone()
+		switch {
+		case err != nil:
+			return nil
+		case wanted:
+			return v.Clone()
 		}
 	}
-	return g
+	return nil
 }

@@ -58,7 +58,7 @@ var events = eventTable()
 // not name, Codex cannot carry, and it becomes a block. Codex starts commands, and waits for each as
 // long as it is registered with; two events it waits for 3 s at most.
 var table = adapters.Table{Runtime: "Codex", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit}, Timeout: 30 * time.Second}
+	Answers: []adapters.Form{adapters.FormExit}, Timeout: 30 * time.Second, Scans: []string{"hook_event_name"}}
 
 // Table implements adapters.Adapter.
 func (adapter) Table() adapters.Table { return table }

@@ -12,7 +12,7 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	session := adapters.SessionOf(adapter{}, b, opts)
 	event := opts.Event
 	if event == "" {
-		event = adapters.ScanName(b, "hook_event_name")
+		event = adapters.TextOf("hook_event_name", b, opts)
 	}
 	info, known := events[event]
 	if !known {

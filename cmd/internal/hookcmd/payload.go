@@ -32,7 +32,7 @@ var (
 	ErrUnfinished  = errors.New("it ended before it was complete")
 )
 
-// maxScan bounds how much of a payload that is too large is looked at for its session.
+// maxScan bounds how much of a payload that is too large is looked at for its session and its tool.
 const maxScan = 64 << 20
 
 // Payload is what a runtime has handed over.
@@ -52,8 +52,7 @@ func ReadPayload(ctx context.Context, r io.Reader, ad adapters.Adapter) (p Paylo
 	p.Bytes, err = readAll(ctx, r, largest(ad))
 	switch {
 	case errors.Is(err, ErrTooLarge):
-		if member := ad.SessionMember(); member != "" {
-			p.Scan = adapters.NewScan(member)
+		if p.Scan = adapters.ScanFor(ad); p.Scan != nil {
 			_, _ = p.Scan.Write(p.Bytes)
 			_, _ = io.Copy(p.Scan, io.LimitReader(Interruptible(ctx, r), maxScan)) // what comes is enough
 		}

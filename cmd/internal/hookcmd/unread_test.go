@@ -59,3 +59,24 @@ func TestUnreadPayloadsHoldTheirOwnSession(t *testing.T) {
 		})
 	}
 }
+
+// A call of 5 MB is refused in its tool's own form wherever the tool's name stands, and holds no session.
+func TestLargeCallIsRefusedWithoutALatch(t *testing.T) {
+	large := `"tool_input":{"content":"` + strings.Repeat(`\"tool_name\":\"X\",`, 250_000) + `"}`
+	for name, payload := range map[string]string{
+		"named first": `{"session_id":"s-1","hook_event_name":"PostToolUse","tool_name":"Edit",` + large + `}`,
+		"named last":  `{` + large + `,"tool_name":"Edit","hook_event_name":"PostToolUse","session_id":"s-1"}`,
+	} {
+		dir := stateDir(t)
+		daemon(t, dir, ok("text/html", "<p>{}</p>"))
+		r := runPatiently(t, dir, strings.NewReader(payload), hookcmd.PayloadPatience, "--runtime", "claude-code", "--for",
+			"PostToolUse")
+		if r.code != 0 || !strings.Contains(r.out, "withheld by belay") || strings.Contains(r.out, `"continue":false`) {
+			t.Errorf("%s: %+v", name, r)
+		}
+		left, _ := notes.Read(filepath.Join(dir, notes.SpoolName))
+		if len(left) != 1 || left[0].Session != "s-1" || left[0].Unblockable {
+			t.Errorf("%s: notes %+v", name, left)
+		}
+	}
+}

@@ -169,9 +169,8 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	params := given(r)
 	opts.Event = params.text("event")
 	whole := io.Discard
-	var scan *adapters.Scan
-	if member := adapter.SessionMember(); member != "" {
-		scan = adapters.NewScan(member)
+	scan := adapters.ScanFor(adapter)
+	if scan != nil {
 		whole = scan
 	}
 	payload, bodyErr := s.readBody(w, r, opts.Limit(), whole)

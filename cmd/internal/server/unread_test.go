@@ -93,11 +93,14 @@ func TestLargeCallsLatchNothing(t *testing.T) {
 	for name, c := range map[string]struct{ event, head, tail, answer, want string }{
 		"an edit that was made": {"PostToolUse", `"tool_name":"Edit"`, "", `\"updatedToolOutput\":{\"filePath\":\"[withheld`,
 			""},
-		"a call of a server":        {"PostToolUse", `"tool_name":"mcp__crm__find"`, "", `\"updatedMCPToolOutput\":[`, ""},
-		"a file to be written":      {"PreToolUse", `"tool_name":"Write"`, "", `\"permissionDecision\":\"deny\"`, ""},
-		"a batch":                   {"PostToolBatch", `"x":1`, "", `\"decision\":\"block\"`, ""},
-		"a tool without a row":      {"PostToolUse", `"tool_name":"Skill"`, "", `\"continue\":false`, "s-1"},
-		"a tool that is named last": {"PostToolUse", `"x":1`, `,"tool_name":"Edit"`, `\"continue\":false`, "s-1"},
+		"a call of a server":   {"PostToolUse", `"tool_name":"mcp__crm__find"`, "", `\"updatedMCPToolOutput\":[`, ""},
+		"a file to be written": {"PreToolUse", `"tool_name":"Write"`, "", `\"permissionDecision\":\"deny\"`, ""},
+		"a batch":              {"PostToolBatch", `"x":1`, "", `\"decision\":\"block\"`, ""},
+		"a tool without a row": {"PostToolUse", `"tool_name":"Skill"`, "", `\"continue\":false`, "s-1"},
+		"a tool that is named last": {"PostToolUse", `"x":1`, `,"tool_name":"Edit"`,
+			`\"updatedToolOutput\":{\"filePath\":\"[withheld`, ""},
+		"no tool":   {"PostToolUse", `"x":1`, "", `\"continue\":false`, "s-1"},
+		"two tools": {"PostToolUse", `"tool_name":"Edit"`, `,"tool_name":"Read"`, `\"continue\":false`, "s-1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := startDaemon(t)
