@@ -4,26 +4,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/adapters/internal/payload"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // callOf returns what the event tells of a call that another event tells of, too. PermissionRequest
 // names no call. PostToolBatch has the arguments as the model wrote them, also of calls that never
 // ran, so that they say nothing.
-func callOf(p *payload, a action) *adapters.Call {
-	id := p.optStr("tool_use_id")
+func callOf(p *received, a action) *adapters.Call {
+	id := p.OptStr("tool_use_id")
 	switch {
 	case id == "" || a.embedded:
 		return nil
 	case a.phase == phases.Spawn:
-		args, _ := p.find("tool_input")
+		args, _ := p.Find("tool_input")
 		return &adapters.Call{ID: id, Args: args, Prompt: "/prompt"}
-	case p.event == "PreToolUse":
+	case p.Event() == "PreToolUse":
 		return &adapters.Call{ID: id}
-	case p.event == "PostToolUse", p.event == "PostToolUseFailure":
-		tool, _ := p.find("tool_name")
-		name, _ := stringOf(tool)
-		response, _ := p.find("tool_response")
+	case p.Event() == "PostToolUse", p.Event() == "PostToolUseFailure":
+		tool, _ := p.Find("tool_name")
+		name, _ := payload.StringOf(tool)
+		response, _ := p.Find("tool_response")
 		return &adapters.Call{ID: id, May: changedByClient(name, response)}
 	}
 	return nil

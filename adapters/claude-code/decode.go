@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/adapters/internal/payload"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -27,37 +28,38 @@ const maxOmittedBytes = 1 << 10
 // The payload is copied before it is read: the caller may use its buffer again.
 func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
-	p, err := parse(b, table.Limit(opts))
+	p, err := receive(b, table.Limit(opts))
 	if err != nil {
 		return adapters.Event{}, err
 	}
-	p.event = p.name("hook_event_name")
-	if p.err != nil {
-		return adapters.Event{}, p.err
+	event := p.Name("hook_event_name")
+	if p.Err() != nil {
+		return adapters.Event{}, p.Err()
 	}
-	info, ok := events[p.event]
+	p.Named(event)
+	info, ok := events[p.Event()]
 	if !ok {
 		return adapters.Event{}, &adapters.PayloadError{
-			Class: adapters.ErrUnknownEvent, Event: p.event, Member: "/hook_event_name",
+			Class: adapters.ErrUnknownEvent, Event: p.Event(), Member: "/hook_event_name",
 			Reason: "belay does not know this event",
 		}
 	}
-	if opts.Event != "" && opts.Event != p.event {
+	if opts.Event != "" && opts.Event != p.Event() {
 		return adapters.Event{}, &adapters.PayloadError{
-			Class: adapters.ErrPayload, Event: p.event, Member: "/hook_event_name",
+			Class: adapters.ErrPayload, Event: p.Event(), Member: "/hook_event_name",
 			Reason: "this is not the event that belay was registered for",
 		}
 	}
-	ev := adapters.Event{Name: p.event, Payload: b, Options: opts}
+	ev := adapters.Event{Name: p.Event(), Payload: b, Options: opts}
 	base := phases.Invocation{
 		Phase: info.phase, Runtime: Runtime, User: opts.User, Scopes: opts.Scopes.Clone(), Traceparent: opts.Traceparent,
-		Session: p.name("session_id"), CWD: p.name("cwd"), Run: p.optStr("prompt_id"), Agent: agentOf(p),
+		Session: p.Name("session_id"), CWD: p.Name("cwd"), Run: p.OptStr("prompt_id"), Agent: agentOf(p),
 	}
 	ev.Session = base.Session
 	native := asksPerson(p)
 	actions := p.actions(info, base.Agent, opts)
-	if p.err != nil {
-		return adapters.Event{}, p.err
+	if p.Err() != nil {
+		return adapters.Event{}, p.Err()
 	}
 	base.Metadata = p.metadata()
 	for _, a := range actions {
@@ -81,19 +83,19 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 // may decide (auto), or the person does not want to be asked (bypassPermissions, dontAsk),
 // and what becomes of a hook's question there was not measured. PermissionRequest
 // tells that a question is about to be put.
-func asksPerson(p *payload) bool {
-	if p.event == "PermissionRequest" {
+func asksPerson(p *received) bool {
+	if p.Event() == "PermissionRequest" {
 		return true
 	}
-	mode := p.optStr("permission_mode")
-	p.unread("permission_mode")
-	return p.event == "PreToolUse" && (mode == "default" || mode == "acceptEdits" || mode == "plan")
+	mode := p.OptStr("permission_mode")
+	p.Unread("permission_mode")
+	return p.Event() == "PreToolUse" && (mode == "default" || mode == "acceptEdits" || mode == "plan")
 }
 
 // agentOf names who acts: main, or TYPE/ID for a subagent. A type without an id
 // is what the main thread was started as.
-func agentOf(p *payload) string {
-	id, kind := p.optStr("agent_id"), p.optStr("agent_type")
+func agentOf(p *received) string {
+	id, kind := p.OptStr("agent_id"), p.OptStr("agent_type")
 	switch {
 	case id == "":
 		return mainAgent
@@ -104,44 +106,31 @@ func agentOf(p *payload) string {
 }
 
 // blockable reports whether this very event can be blocked.
-func blockable(p *payload, info eventInfo) bool {
+func blockable(p *received, info eventInfo) bool {
 	switch info.form {
 	case formNone, formToolError:
 		return false
 	case formOutput: // there may be nothing that the client would surely take in the output's place
-		v, _ := p.find("tool_response")
-		tool, _ := p.find("tool_name")
-		name, _ := stringOf(tool)
+		v, _ := p.Find("tool_response")
+		tool, _ := p.Find("tool_name")
+		name, _ := payload.StringOf(tool)
 		return withhold(name, v, "").holds
 	}
-	if p.event == "ConfigChange" { // settings that an administrator manages cannot be refused
-		return p.optStr("source") != "policy_settings"
+	if p.Event() == "ConfigChange" { // settings that an administrator manages cannot be refused
+		return p.OptStr("source") != "policy_settings"
 	}
 	return true
 }
 
 // metadata keeps the event's name and the members that no action holds.
-func (p *payload) metadata() map[string]jsontext.Value {
-	md := map[string]jsontext.Value{"event": quote(p.event)}
-	var kept object
-	var omitted []byte
-	size := 0
-	for _, m := range p.unused() {
-		if size+len(m.name)+len(m.value) > maxExtraBytes {
-			if len(omitted) < maxOmittedBytes {
-				omitted = append(append(omitted, ','), quote(phases.SafeLine(m.name, 64))...)
-			}
-			continue
-		}
-		size += len(m.name) + len(m.value)
-		kept.raw(m.name, m.value)
+func (p *received) metadata() map[string]jsontext.Value {
+	md := map[string]jsontext.Value{"event": payload.Quote(p.Event())}
+	kept, omitted := p.Rest(maxExtraBytes, maxOmittedBytes)
+	if kept != nil {
+		md["payload"] = kept
 	}
-	if size > 0 {
-		md["payload"] = kept.value()
-	}
-	if len(omitted) > 0 {
-		omitted[0] = '['
-		md["omitted"] = append(omitted, ']')
+	if omitted != nil {
+		md["omitted"] = omitted
 	}
 	return md
 }
@@ -154,118 +143,99 @@ type action struct {
 }
 
 // actions builds the event's actions in the order in which they are asked.
-func (p *payload) actions(info eventInfo, agent string, opts adapters.Options) []action {
+func (p *received) actions(info eventInfo, agent string, opts adapters.Options) []action {
 	one := func(raw jsontext.Value) []action { return []action{{phase: info.phase, raw: raw}} }
-	switch p.event {
+	switch p.Event() {
 	case "SessionStart":
-		p.name("source")
-		p.unread("source")
-		return one(new(object).str("kind", "session_start").value())
+		p.Name("source")
+		p.Unread("source")
+		return one(new(payload.Object).Str("kind", "session_start").Value())
 	case "UserPromptSubmit":
-		return one(new(object).str("kind", "message").str("text", p.str("prompt")).value())
+		return one(new(payload.Object).Str("kind", "message").Str("text", p.Str("prompt")).Value())
 	case "UserPromptExpansion":
-		out := one(new(object).str("kind", "command").str("text", p.str("prompt")).
-			str("command", p.name("command_name")).opt("args", p.optStr("command_args")).value())
+		out := one(new(payload.Object).Str("kind", "command").Str("text", p.Str("prompt")).
+			Str("command", p.Name("command_name")).Opt("args", p.OptStr("command_args")).Value())
 		return append(out, p.expansion(opts)...)
 	case "Elicitation":
 		return one(p.elicitation())
 	case "ElicitationResult":
 		return one(p.elicitationResult())
 	case "Stop", "SubagentStop":
-		p.boolean("stop_hook_active")
-		p.unread("stop_hook_active")
-		return one(new(object).str("kind", "final").str("text", p.optStr("last_assistant_message")).value())
+		p.Boolean("stop_hook_active")
+		p.Unread("stop_hook_active")
+		return one(new(payload.Object).Str("kind", "final").Str("text", p.OptStr("last_assistant_message")).Value())
 	case "PreToolUse", "PermissionRequest":
-		tool, args := p.name("tool_name"), p.container("tool_input", '{')
-		if p.err != nil {
+		tool, args := p.Name("tool_name"), p.Container("tool_input", '{')
+		if p.Err() != nil {
 			return nil
 		}
-		out := one(toolAction(tool, p.optStr("tool_use_id"), args).value())
-		if p.event == "PreToolUse" && isSpawn(tool) {
+		out := one(toolAction(tool, p.OptStr("tool_use_id"), args).Value())
+		if p.Event() == "PreToolUse" && isSpawn(tool) {
 			raw, err := spawnAction(agent, args)
 			if err != nil {
-				p.err = err
+				p.Refuse(err)
 				return nil
 			}
 			out = append(out, action{phase: phases.Spawn, raw: raw})
 		}
-		if p.event == "PreToolUse" && tool == "Skill" {
-			out = append(out, p.skill(opts, fields(args))...)
+		if p.Event() == "PreToolUse" && tool == "Skill" {
+			out = append(out, p.skill(opts, payload.Fields(args))...)
 		}
 		return out
 	case "PostToolUse":
-		o := toolAction(p.name("tool_name"), p.optStr("tool_use_id"), p.container("tool_input", '{'))
-		o.raw("result", p.required("tool_response"))
-		return one(p.duration(o).value())
+		o := toolAction(p.Name("tool_name"), p.OptStr("tool_use_id"), p.Container("tool_input", '{'))
+		o.Raw("result", p.Required("tool_response"))
+		return one(p.duration(o).Value())
 	case "PostToolUseFailure":
-		o := toolAction(p.name("tool_name"), p.optStr("tool_use_id"), p.container("tool_input", '{'))
-		o.str("result", p.str("error")).boolean("is_error", true)
-		return one(p.duration(o).value())
+		o := toolAction(p.Name("tool_name"), p.OptStr("tool_use_id"), p.Container("tool_input", '{'))
+		o.Str("result", p.Str("error")).Boolean("is_error", true)
+		return one(p.duration(o).Value())
 	case "PostToolBatch":
 		return p.batch()
 	case "SubagentStart":
-		p.name("agent_id")
-		return one(new(object).raw("child", new(object).str("agent", p.name("agent_type")).value()).value())
+		p.Name("agent_id")
+		return one(new(payload.Object).Raw("child", new(payload.Object).Str("agent", p.Name("agent_type")).Value()).Value())
 	}
 	if info.phase == phases.Audit {
-		data := new(object)
-		for _, m := range p.members {
-			m.used = true
-			data.raw(m.name, m.value)
-		}
-		return one(new(object).str("kind", p.event).raw("data", data.value()).value())
+		data := p.Take(func(string) bool { return true })
+		return one(new(payload.Object).Str("kind", p.Event()).Raw("data", data).Value())
 	}
 	return one(p.transition(info))
 }
 
-// unread gives a member that was only checked back to the metadata.
-func (p *payload) unread(name string) {
-	for _, m := range p.members {
-		if m.name == name {
-			m.used = false
-		}
-	}
-}
-
 // duration adds how long the tool ran, when it is told.
-func (p *payload) duration(o *object) *object {
-	if v := p.optNumber("duration_ms"); v != nil {
-		o.raw("duration_ms", v)
+func (p *received) duration(o *payload.Object) *payload.Object {
+	if v := p.OptNumber("duration_ms"); v != nil {
+		o.Raw("duration_ms", v)
 	}
 	return o
 }
 
 // transition builds the action of a change of state. Everything that the event
 // has beside the envelope stands in data.
-func (p *payload) transition(info eventInfo) jsontext.Value {
+func (p *received) transition(info eventInfo) jsontext.Value {
 	var from, to string
-	switch p.event {
+	switch p.Event() {
 	case "PreCompact":
-		to = p.name("trigger")
+		to = p.Name("trigger")
 	case "PreModelSwitch":
-		from, to = p.optStr("from_model"), p.name("to_model")
+		from, to = p.OptStr("from_model"), p.Name("to_model")
 	case "ConfigChange":
-		to = p.name("source")
+		to = p.Name("source")
 	case "WorktreeCreate":
-		to = p.name("name")
+		to = p.Name("name")
 	case "TaskCreated":
-		p.name("task_id")
+		p.Name("task_id")
 		to = "created"
 	case "TaskCompleted":
-		p.name("task_id")
+		p.Name("task_id")
 		from, to = "created", "completed"
 	case "TeammateIdle":
-		p.name("teammate_name")
+		p.Name("teammate_name")
 		from, to = "working", "idle"
 	}
-	data := new(object)
-	for _, m := range p.members {
-		if !envelopeMember(m.name) {
-			m.used = true
-			data.raw(m.name, m.value)
-		}
-	}
-	return new(object).str("machine", info.machine).opt("from", from).str("to", to).raw("data", data.value()).value()
+	data := p.Take(func(name string) bool { return !envelopeMember(name) })
+	return new(payload.Object).Str("machine", info.machine).Opt("from", from).Str("to", to).Raw("data", data).Value()
 }
 
 // envelopeMember names what every event has beside its own members.

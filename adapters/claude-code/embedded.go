@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/adapters/internal/payload"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -27,26 +28,26 @@ var (
 )
 
 // expansion returns the commands that a slash command runs before the model reads it.
-func (p *payload) expansion(o adapters.Options) []action {
-	source := p.optStr("command_source")
-	p.unread("command_source")
+func (p *received) expansion(o adapters.Options) []action {
+	source := p.OptStr("command_source")
+	p.Unread("command_source")
 	switch source {
 	case "builtin", "bundled", "mcp": // the client's own text, and a server's, in which no command runs
 		return nil
 	}
-	return p.embedded(o, "command_name", p.optStr("command_name"), p.optStr("command_args"), true)
+	return p.embedded(o, "command_name", p.OptStr("command_name"), p.OptStr("command_args"), true)
 }
 
 // skill returns the commands that the tool Skill runs. A skill of which no file is found is one that
 // comes with the client, unless its name is that of a plugin's.
-func (p *payload) skill(o adapters.Options, args []field) []action {
+func (p *received) skill(o adapters.Options, args []payload.Field) []action {
 	var name, text string
 	for _, f := range args {
-		switch f.name {
+		switch f.Name {
 		case "skill", "command":
-			name, _ = stringOf(f.value)
+			name, _ = payload.StringOf(f.Value)
 		case "args":
-			text, _ = stringOf(f.value)
+			text, _ = payload.StringOf(f.Value)
 		}
 	}
 	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
@@ -55,31 +56,31 @@ func (p *payload) skill(o adapters.Options, args []field) []action {
 
 // embedded returns a call of the shell for each command in the files of that name. must says that
 // there has to be one.
-func (p *payload) embedded(o adapters.Options, member, name, args string, must bool) []action {
-	if o.Files == nil || p.err != nil {
+func (p *received) embedded(o adapters.Options, member, name, args string, must bool) []action {
+	if o.Files == nil || p.Err() != nil {
 		return nil
 	}
 	if !commandName.MatchString(name) {
-		p.fail(member, "the file of this command cannot be told by its name")
+		p.Fail(member, "the file of this command cannot be told by its name")
 		return nil
 	}
 	texts, err := o.Files(p.commandFiles(name))
 	switch {
 	case err != nil:
-		p.fail(member, "the file of this command cannot be read, so that what it runs is not known")
+		p.Fail(member, "the file of this command cannot be read, so that what it runs is not known")
 	case len(texts) == 0 && must:
-		p.fail(member, "the file of this command was not found, so that what it runs is not known")
+		p.Fail(member, "the file of this command was not found, so that what it runs is not known")
 	}
 	var out []action
 	for _, text := range texts {
 		for _, command := range commandsIn(string(text)) {
 			command, ok := withArguments(string(text), command, args)
 			if !ok || len(out) == maxEmbedded {
-				p.fail(member, "what this command runs with these arguments cannot be told")
+				p.Fail(member, "what this command runs with these arguments cannot be told")
 				return nil
 			}
-			o := toolAction("Bash", "", new(object).str("command", command).value())
-			out = append(out, action{phase: phases.PreTool, raw: o.value(), embedded: true})
+			o := toolAction("Bash", "", new(payload.Object).Str("command", command).Value())
+			out = append(out, action{phase: phases.PreTool, raw: o.Value(), embedded: true})
 		}
 	}
 	return out
@@ -87,9 +88,9 @@ func (p *payload) embedded(o adapters.Options, member, name, args string, must b
 
 // commandFiles returns the patterns of the files that a command of this name may be. All that exist
 // are judged, since the client does not say which one it has taken.
-func (p *payload) commandFiles(name string) []string {
-	cwd, transcript := p.optStr("cwd"), p.optStr("transcript_path")
-	p.unread("transcript_path")
+func (p *received) commandFiles(name string) []string {
+	cwd, transcript := p.OptStr("cwd"), p.OptStr("transcript_path")
+	p.Unread("transcript_path")
 	var out []string
 	in := func(dir string) {
 		out = append(out, dir+"/commands/"+strings.ReplaceAll(name, ":", "/")+".md",

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/adapters/internal/payload"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -12,7 +13,7 @@ import (
 // a block; a block that the event does not have sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
 	info, known := events[ev.Name]
-	p, err := parse(ev.Payload, max(table.Limit(ev.Options), len(ev.Payload)))
+	p, err := receive(ev.Payload, max(table.Limit(ev.Options), len(ev.Payload)))
 	if !known || err != nil {
 		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
 			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
@@ -41,52 +42,52 @@ func oneLine(ans adapters.Answer) adapters.Answer {
 }
 
 // permission is the answer when nothing stops the event.
-func permission(o *adapters.Outcome, event string, info eventInfo, p *payload) adapters.Answer {
-	specific := new(object).str("hookEventName", event)
-	bare := len(specific.b)
+func permission(o *adapters.Outcome, event string, info eventInfo, p *received) adapters.Answer {
+	specific := new(payload.Object).Str("hookEventName", event)
+	bare := specific.Len()
 	switch event {
 	case "PreToolUse":
 		switch { // no decision leaves Claude Code's own rules in force
 		case o.Decision == phases.Ask:
-			specific.str("permissionDecision", "ask").str("permissionDecisionReason", o.Reason)
+			specific.Str("permissionDecision", "ask").Str("permissionDecisionReason", o.Reason)
 		case o.Grant:
-			specific.str("permissionDecision", "allow").str("permissionDecisionReason", o.Reason)
+			specific.Str("permissionDecision", "allow").Str("permissionDecisionReason", o.Reason)
 		}
 		if args, changed, err := finalArgs(o); err != nil {
 			o.Stop("the final arguments cannot be written down")
 			return refusal(o, event, info, p)
 		} else if changed {
-			specific.raw("updatedInput", args)
+			specific.Raw("updatedInput", args)
 		}
 	case "PermissionRequest":
 		if o.Grant {
-			decision := new(object).str("behavior", "allow")
+			decision := new(payload.Object).Str("behavior", "allow")
 			if len(o.Changed[0]) > 0 {
 				args, _ := phases.Get(o.Finals[0], "/args")
-				decision.raw("updatedInput", args)
+				decision.Raw("updatedInput", args)
 			}
-			specific.raw("decision", decision.value())
+			specific.Raw("decision", decision.Value())
 		}
 	case "PostToolUse":
 		if len(o.Changed[0]) > 0 {
-			original, _ := p.find("tool_response")
+			original, _ := p.Find("tool_response")
 			final, _ := phases.Get(o.Finals[0], "/result")
 			if !sameShape(original, final) {
 				o.Stop("a hook gave this output another shape, which Claude Code would ignore")
 				return refusal(o, event, info, p)
 			}
-			specific.raw(outputMember(p), final)
+			specific.Raw(outputMember(p), final)
 		}
 	case "ElicitationResult":
 		if len(o.Changed[0]) > 0 {
-			original, _ := p.find("content")
+			original, _ := p.Find("content")
 			final, _ := phases.Get(o.Finals[0], "/messages/0/content")
 			content, err := unparts(original, final)
 			if err != nil {
 				o.Stop("a hook gave the answer another form")
 				return refusal(o, event, info, p)
 			}
-			specific.str("action", p.optStr("action")).raw("content", content)
+			specific.Str("action", p.OptStr("action")).Raw("content", content)
 		}
 	case "WorktreeCreate":
 		path, ok := phases.GetString(o.Finals[0], "/data/worktreePath")
@@ -94,24 +95,25 @@ func permission(o *adapters.Outcome, event string, info eventInfo, p *payload) a
 			o.Stop("no hook named a path, and belay itself makes no worktrees")
 			return refusal(o, event, info, p)
 		}
-		specific.str("worktreePath", path)
+		specific.Str("worktreePath", path)
 	case "Stop", "SubagentStop":
 		if o.Retry != "" {
-			if p.boolean("stop_hook_active") {
+			if p.Boolean("stop_hook_active") {
 				o.Notes = append(o.Notes, "no retry: the agent goes on already because of a stop hook")
 				break
 			}
-			return adapters.Answer{Stdout: new(object).str("decision", "block").str("reason", o.Retry).value(), Notes: o.Notes}
+			return adapters.Answer{Stdout: new(payload.Object).Str("decision", "block").Str("reason", o.Retry).Value(),
+				Notes: o.Notes}
 		}
 	}
 	if text := o.TakeContext(); text != "" {
-		specific.str("additionalContext", text)
+		specific.Str("additionalContext", text)
 	}
-	top := new(object)
-	if len(specific.b) > bare {
-		top.raw("hookSpecificOutput", specific.value())
+	top := new(payload.Object)
+	if specific.Len() > bare {
+		top.Raw("hookSpecificOutput", specific.Value())
 	}
-	return adapters.Answer{Stdout: top.value(), Notes: o.Notes}
+	return adapters.Answer{Stdout: top.Value(), Notes: o.Notes}
 }
 
 // finalArgs returns the arguments that are to run: pre_tool's, with the prompt

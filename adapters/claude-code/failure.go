@@ -6,6 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/adapters/internal/payload"
 )
 
 // Failure returns the block form of the payload's event for anything that went
@@ -25,7 +26,7 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	if !known {
 		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason, Session: session}
 	}
-	ans := blockForm(event, info, reason, response(b), quote(text("tool_name")))
+	ans := blockForm(event, info, reason, response(b), payload.Quote(text("tool_name")))
 	if event == "ConfigChange" && text("source") == "policy_settings" {
 		ans.Latch = reason
 	}

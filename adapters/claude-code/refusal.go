@@ -4,14 +4,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/adapters/internal/payload"
 )
 
 // refusal is the answer when the event is blocked by a decision.
-func refusal(o *adapters.Outcome, event string, info eventInfo, p *payload) adapters.Answer {
-	response, _ := p.find("tool_response")
-	tool, _ := p.find("tool_name")
+func refusal(o *adapters.Outcome, event string, info eventInfo, p *received) adapters.Answer {
+	response, _ := p.Find("tool_response")
+	tool, _ := p.Find("tool_name")
 	ans := blockForm(event, info, o.Reason, response, tool)
-	if event == "ConfigChange" && p.optStr("source") == "policy_settings" {
+	if event == "ConfigChange" && p.OptStr("source") == "policy_settings" {
 		ans.Latch = o.Reason
 	}
 	if event == "PostToolBatch" { // the block keeps the results from this request, and not from the next
@@ -28,20 +29,20 @@ func refusal(o *adapters.Outcome, event string, info eventInfo, p *payload) adap
 // status 2 would mean something else the status stays 0; Failure raises it where
 // 2 blocks as well.
 func blockForm(event string, info eventInfo, reason string, response, tool jsontext.Value) adapters.Answer {
-	specific := new(object).str("hookEventName", event)
-	wrap := func(o *object) adapters.Answer {
-		return adapters.Answer{Stdout: new(object).raw("hookSpecificOutput", o.value()).value()}
+	specific := new(payload.Object).Str("hookEventName", event)
+	wrap := func(o *payload.Object) adapters.Answer {
+		return adapters.Answer{Stdout: new(payload.Object).Raw("hookSpecificOutput", o.Value()).Value()}
 	}
 	switch info.form {
 	case formToolDeny:
-		return wrap(specific.str("permissionDecision", "deny").str("permissionDecisionReason", reason))
+		return wrap(specific.Str("permissionDecision", "deny").Str("permissionDecisionReason", reason))
 	case formPermission:
-		decision := new(object).str("behavior", "deny").str("message", reason).boolean("interrupt", false)
-		return wrap(specific.raw("decision", decision.value()))
+		decision := new(payload.Object).Str("behavior", "deny").Str("message", reason).Boolean("interrupt", false)
+		return wrap(specific.Raw("decision", decision.Value()))
 	case formDecision:
-		return adapters.Answer{Stdout: new(object).str("decision", "block").str("reason", reason).value()}
+		return adapters.Answer{Stdout: new(payload.Object).Str("decision", "block").Str("reason", reason).Value()}
 	case formDecline:
-		return wrap(specific.str("action", "decline"))
+		return wrap(specific.Str("action", "decline"))
 	case formStop:
 		return adapters.Answer{Stdout: stop(reason)}
 	case formOutput:
@@ -51,23 +52,23 @@ func blockForm(event string, info eventInfo, reason string, response, tool jsont
 	case formPath: // an answer without a path is a failure there, whatever else it says
 		return adapters.Answer{Stderr: reason, Exit: 2}
 	}
-	return adapters.Answer{Stdout: new(object).str("systemMessage", reason).value(), Latch: reason}
+	return adapters.Answer{Stdout: new(payload.Object).Str("systemMessage", reason).Value(), Latch: reason}
 }
 
 // withheldAnswer replaces the tool's output. The block beside it is what the model reads as an error
 // of the hook: alone it would leave the output readable.
-func withheldAnswer(specific *object, tool, response jsontext.Value, reason string) adapters.Answer {
-	name, _ := stringOf(tool)
+func withheldAnswer(specific *payload.Object, tool, response jsontext.Value, reason string) adapters.Answer {
+	name, _ := payload.StringOf(tool)
 	r := withhold(name, response, reason)
-	top := new(object)
+	top := new(payload.Object)
 	if r.ends {
 		top = ended(top, reason)
 	}
 	if r.output != nil {
-		top.str("decision", "block").str("reason", reason)
-		top.raw("hookSpecificOutput", specific.raw(outputName(tool), r.output).value())
+		top.Str("decision", "block").Str("reason", reason)
+		top.Raw("hookSpecificOutput", specific.Raw(outputName(tool), r.output).Value())
 	}
-	ans := adapters.Answer{Stdout: top.value()}
+	ans := adapters.Answer{Stdout: top.Value()}
 	if !r.holds {
 		ans.Latch = reason
 	}
@@ -75,22 +76,22 @@ func withheldAnswer(specific *object, tool, response jsontext.Value, reason stri
 }
 
 // stop ends the run.
-func stop(reason string) jsontext.Value { return ended(new(object), reason).value() }
+func stop(reason string) jsontext.Value { return ended(new(payload.Object), reason).Value() }
 
-func ended(o *object, reason string) *object {
-	return o.boolean("continue", false).str("stopReason", reason)
+func ended(o *payload.Object, reason string) *payload.Object {
+	return o.Boolean("continue", false).Str("stopReason", reason)
 }
 
 // outputMember is the member that replaces the output of the payload's tool.
-func outputMember(p *payload) string {
-	tool, _ := p.find("tool_name")
+func outputMember(p *received) string {
+	tool, _ := p.Find("tool_name")
 	return outputName(tool)
 }
 
 // outputName: tools of MCP servers have a member of their own; each of the two
 // is ignored for the tools of the other kind.
 func outputName(tool jsontext.Value) string {
-	name, _ := stringOf(tool)
+	name, _ := payload.StringOf(tool)
 	if _, _, ok := mcpTool(name); ok {
 		return "updatedMCPToolOutput"
 	}

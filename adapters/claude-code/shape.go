@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/adapters/internal/payload"
 )
 
 // Claude Code takes a replaced tool output only in the shape of the tool's own
@@ -18,24 +20,24 @@ import (
 func hide(v jsontext.Value, reason string) jsontext.Value {
 	switch v.Kind() {
 	case '"':
-		return quote(reason)
+		return payload.Quote(reason)
 	case '{':
-		o := new(object)
-		for _, f := range fields(v) {
-			if isTag(f.name, f.value) {
-				o.raw(f.name, f.value)
+		o := new(payload.Object)
+		for _, f := range payload.Fields(v) {
+			if isTag(f.Name, f.Value) {
+				o.Raw(f.Name, f.Value)
 			} else {
-				o.raw(f.name, hide(f.value, reason))
+				o.Raw(f.Name, hide(f.Value, reason))
 			}
 		}
-		return o.value()
+		return o.Value()
 	case '[':
 		out := jsontext.Value{'['}
-		for i, f := range fields(v) {
+		for i, f := range payload.Fields(v) {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = append(out, hide(f.value, reason)...)
+			out = append(out, hide(f.Value, reason)...)
 		}
 		return append(out, ']')
 	}
@@ -48,8 +50,8 @@ func hasText(v jsontext.Value) bool {
 	case '"':
 		return true
 	case '{', '[':
-		return slices.ContainsFunc(fields(v), func(f field) bool {
-			return !isTag(f.name, f.value) && hasText(f.value)
+		return slices.ContainsFunc(payload.Fields(v), func(f payload.Field) bool {
+			return !isTag(f.Name, f.Value) && hasText(f.Value)
 		})
 	}
 	return false
@@ -59,7 +61,7 @@ func hasText(v jsontext.Value) bool {
 // a few words under type or status. Replacing it would give the object a shape
 // that the tool does not have, and the original would be shown.
 func isTag(name string, v jsontext.Value) bool {
-	s, ok := stringOf(v)
+	s, ok := payload.StringOf(v)
 	if !ok {
 		return false
 	}
@@ -97,28 +99,28 @@ func sameShape(a, b jsontext.Value) bool {
 	}
 	switch a.Kind() {
 	case '{':
-		fa, fb := fields(a), fields(b)
+		fa, fb := payload.Fields(a), payload.Fields(b)
 		if len(fa) != len(fb) {
 			return false
 		}
 		for _, f := range fa {
-			i := slices.IndexFunc(fb, func(g field) bool { return g.name == f.name })
-			if i < 0 || !sameShape(f.value, fb[i].value) {
+			i := slices.IndexFunc(fb, func(g payload.Field) bool { return g.Name == f.Name })
+			if i < 0 || !sameShape(f.Value, fb[i].Value) {
 				return false
 			}
-			if tagA, tagB := isTag(f.name, f.value), isTag(f.name, fb[i].value); tagA || tagB {
-				sa, _ := stringOf(f.value)
-				if sb, _ := stringOf(fb[i].value); sa != sb {
+			if tagA, tagB := isTag(f.Name, f.Value), isTag(f.Name, fb[i].Value); tagA || tagB {
+				sa, _ := payload.StringOf(f.Value)
+				if sb, _ := payload.StringOf(fb[i].Value); sa != sb {
 					return false
 				}
 			}
 		}
 	case '[':
-		known := distinct(fields(a))
+		known := distinct(payload.Fields(a))
 		if len(known) > maxShapes {
 			return false
 		}
-		for _, g := range distinct(fields(b)) {
+		for _, g := range distinct(payload.Fields(b)) {
 			if !slices.ContainsFunc(known, func(f jsontext.Value) bool { return sameShape(f, g) }) {
 				return false
 			}
@@ -141,13 +143,13 @@ func kindClass(v jsontext.Value) jsontext.Kind {
 const maxShapes = 16
 
 // distinct returns one element for each shape.
-func distinct(elements []field) []jsontext.Value {
+func distinct(elements []payload.Field) []jsontext.Value {
 	seen := map[string]bool{}
 	var out []jsontext.Value
 	for _, e := range elements {
-		if key := string(outline(nil, e.value)); !seen[key] {
+		if key := string(outline(nil, e.Value)); !seen[key] {
 			seen[key] = true
-			out = append(out, e.value)
+			out = append(out, e.Value)
 		}
 	}
 	return out
@@ -158,18 +160,18 @@ func outline(out []byte, v jsontext.Value) []byte {
 	switch k := kindClass(v); k {
 	case '{':
 		out = append(out, '{')
-		for _, f := range fields(v) {
-			out = append(out, quote(f.name)...)
-			if isTag(f.name, f.value) {
-				out = append(out, f.value...)
+		for _, f := range payload.Fields(v) {
+			out = append(out, payload.Quote(f.Name)...)
+			if isTag(f.Name, f.Value) {
+				out = append(out, f.Value...)
 			} else {
-				out = outline(out, f.value)
+				out = outline(out, f.Value)
 			}
 		}
 		return append(out, '}')
 	case '[':
 		out = append(out, '[')
-		for _, e := range distinct(fields(v)) {
+		for _, e := range distinct(payload.Fields(v)) {
 			out = outline(out, e)
 		}
 		return append(out, ']')

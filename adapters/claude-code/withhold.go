@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/adapters/internal/payload"
 )
 
 // Claude Code writes a tool's result into sentences of its own: "The file NAME has been updated
@@ -103,8 +105,8 @@ func withhold(tool string, response jsontext.Value, reason string) replacement {
 	}
 	row, known := withheld[tool]
 	if known && (response == nil || ofRow(row, response)) {
-		out := strings.NewReplacer(`"$REASON"`, string(quote(text)), `"$NAME"`,
-			string(quote(withheldName))).Replace(row.shape)
+		out := strings.NewReplacer(`"$REASON"`, string(payload.Quote(text)), `"$NAME"`,
+			string(payload.Quote(withheldName))).Replace(row.shape)
 		return replacement{output: jsontext.Value(out), ends: row.ends, holds: true}
 	}
 	if response == nil || !hasText(response) {
@@ -121,15 +123,17 @@ func ofRow(row withheldResult, response jsontext.Value) bool {
 		return false
 	}
 	members := strings.Fields(row.members)
-	return !slices.ContainsFunc(fields(response), func(f field) bool { return !slices.Contains(members, f.name) })
+	return !slices.ContainsFunc(payload.Fields(response), func(f payload.Field) bool {
+		return !slices.Contains(members, f.Name)
+	})
 }
 
 // withholdMCP returns the replacement for the result of a tool of an MCP server, whose shape the
 // client does not compare: one text, so that no image is left with a text in the place of its data.
 func withholdMCP(response jsontext.Value, text string) replacement {
 	if response.Kind() == '"' {
-		return replacement{output: quote(text), holds: true}
+		return replacement{output: payload.Quote(text), holds: true}
 	}
-	part := new(object).str("type", "text").str("text", text)
-	return replacement{output: append(append(jsontext.Value{'['}, part.value()...), ']'), holds: true}
+	part := new(payload.Object).Str("type", "text").Str("text", text)
+	return replacement{output: append(append(jsontext.Value{'['}, part.Value()...), ']'), holds: true}
 }

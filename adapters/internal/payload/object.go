@@ -39,6 +39,9 @@ func (o *Object) Boolean(name string, v bool) *Object {
 	return o.Raw(name, []byte("false"))
 }
 
+// Len grows with every member.
+func (o *Object) Len() int { return len(o.b) }
+
 // Value returns the object; nothing may be added after it.
 func (o *Object) Value() jsontext.Value {
 	if len(o.b) == 0 {

@@ -33,8 +33,18 @@ type Payload struct {
 // Named sets the event that errors name.
 func (p *Payload) Named(event string) { p.event = event }
 
+// Event returns the event that errors name.
+func (p *Payload) Event() string { return p.event }
+
 // Err returns the first failed read, a *adapters.PayloadError, or nil.
 func (p *Payload) Err() error { return p.err }
+
+// Refuse makes err the first failed read, unless there is one.
+func (p *Payload) Refuse(err error) {
+	if p.err == nil {
+		p.err = err
+	}
+}
 
 // Of returns a payload of the entries of an object that was read already, such as a call's arguments. Errors name
 // the event and the entry.
@@ -254,8 +264,17 @@ func (p *Payload) Unread(name string) {
 
 // Take returns the members that keep reports true for, marks them as used and puts them into an object.
 func (p *Payload) Take(keep func(name string) bool) jsontext.Value {
+	return take(p.members, keep)
+}
+
+// TakeUnused is Take for the members that were not read yet.
+func (p *Payload) TakeUnused(keep func(name string) bool) jsontext.Value {
+	return take(p.Unused(), keep)
+}
+
+func take(members []*Member, keep func(name string) bool) jsontext.Value {
 	o := new(Object)
-	for _, m := range p.members {
+	for _, m := range members {
 		if keep(m.Name) {
 			m.used = true
 			o.Raw(m.Name, m.Value)

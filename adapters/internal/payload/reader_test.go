@@ -66,3 +66,19 @@ func TestObject(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TakeUnused leaves what was read already; Refuse does not replace the first failed read.
+func TestTakeUnused(t *testing.T) {
+	p := payload.Of("Event", []byte(`{"a":"x","b":2,"c":[3]}`))
+	if p.Str("a") != "x" || string(p.TakeUnused(func(name string) bool { return name != "c" })) != `{"b":2}` {
+		t.Error("a member that was read is taken again, or one that was not is left")
+	}
+	if rest := p.Unused(); len(rest) != 1 || rest[0].Name != "c" {
+		t.Errorf("left: %v", rest)
+	}
+	p.Fail("c", "first")
+	p.Refuse(errors.New("second"))
+	if err := p.Err(); !errors.Is(err, adapters.ErrPayload) || p.Event() != "Event" {
+		t.Errorf("%v", err)
+	}
+}
