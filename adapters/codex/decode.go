@@ -68,7 +68,8 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 			return adapters.Event{}, err
 		}
 		ev.Steps = append(ev.Steps, adapters.Step{Invocation: inv, Blockable: !info.latch,
-			UnseenInput: inv.Phase == phases.PreTool && p.OptStr("tool_name") == "Bash"}) // write_stdin is no event
+			UnseenInput: inv.Phase == phases.PreTool && p.OptStr("tool_name") == "Bash", // write_stdin is no event
+			Call:        callOf(p, event, a.phase, a.args)})
 	}
 	return ev, nil
 }
@@ -95,11 +96,12 @@ func agentOf(p *payload.Payload) string {
 type action struct {
 	phase phases.Phase
 	raw   jsontext.Value
+	args  jsontext.Value // of a spawn
 }
 
 // actions builds the event's actions in the order in which they are asked.
 func actions(p *payload.Payload, event string, info eventInfo, agent string) []action {
-	one := func(o *payload.Object) []action { return []action{{info.phase, o.Value()}} }
+	one := func(o *payload.Object) []action { return []action{{phase: info.phase, raw: o.Value()}} }
 	checked := func(name string) string {
 		s := p.Name(name)
 		p.Unread(name)
@@ -127,7 +129,7 @@ func actions(p *payload.Payload, event string, info eventInfo, agent string) []a
 				p.Fail("tool_input", "the message of a subagent is missing, empty or not a string")
 				return nil
 			}
-			out = append(out, action{phases.Spawn, raw})
+			out = append(out, action{phases.Spawn, raw, args})
 		}
 		return out
 	case "PostToolUse":

@@ -108,6 +108,7 @@ type goldenStep struct {
 	Blockable     bool           `json:"blockable"`
 	NativeAsk     bool           `json:"native_ask"`
 	CarriesScopes bool           `json:"carries_scopes"`
+	Call          *adapters.Call `json:"call,omitzero"`
 	Invocation    jsontext.Value `json:"invocation"`
 }
 
@@ -121,7 +122,7 @@ func TestDecodeGolden(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				steps = append(steps, goldenStep{st.Blockable, st.NativeAsk, st.CarriesScopes, wire})
+				steps = append(steps, goldenStep{st.Blockable, st.NativeAsk, st.CarriesScopes, st.Call, wire})
 			}
 			golden(t, "decode/"+s.name+".json",
 				pretty(t, map[string]any{"event": ev.Name, "session": ev.Session, "steps": steps}))

@@ -129,5 +129,8 @@ func spawnStep(spawn adapters.Step, args jsontext.Value) (adapters.Step, error) 
 		return adapters.Step{}, err
 	}
 	spawn.Invocation.Action = raw
+	if spawn.Call != nil {
+		spawn.Call = spawnCall(spawn.Call.ID, args)
+	}
 	return spawn, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -352,7 +353,7 @@ func garbage(c *codexClient) {
 }
 
 func TestCodex(t *testing.T) {
-	all := append(append(codexVerdicts(), codexFailures()...), codexWays()...)
+	all := slices.Concat(codexVerdicts(), codexCalls(), codexFailures(), codexWays())
 	for _, k := range all {
 		levels := k.levels
 		if levels == nil {

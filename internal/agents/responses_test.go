@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -76,15 +75,25 @@ func (s *Responses) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		key = m[1]
 	}
 	turn, n := s.next(key, prompts)
-	session := 0
-	if m := regexp.MustCompile(`session ID (\d+)`).FindAllStringSubmatch(string(body), -1); m != nil {
-		session, _ = strconv.Atoi(m[len(m)-1][1])
-	}
-	s.answer(w, turn, fmt.Sprintf("%s-%d", key, n), session)
+	fill := strings.NewReplacer(`"`+Session+`"`, last(sessionID, body, "0"), Agent, last(agentID, body, ""))
+	s.answer(w, turn, fmt.Sprintf("%s-%d", key, n), fill)
 }
 
-// threadID is how Codex names a thread in what it tells about the turn.
-var threadID = regexp.MustCompile(`\\"thread_id\\":\\"([^"\\]+)`)
+var (
+	// threadID is how Codex names a thread in what it tells about the turn.
+	threadID  = regexp.MustCompile(`\\"thread_id\\":\\"([^"\\]+)`)
+	sessionID = regexp.MustCompile(`session ID (\d+)`)
+	agentID   = regexp.MustCompile(`\\"agent_id\\":\\"([^"\\]+)`)
+)
+
+// last returns what the pattern found last in the request, or the default.
+func last(pattern *regexp.Regexp, body []byte, or string) string {
+	m := pattern.FindAllSubmatch(body, -1)
+	if m == nil {
+		return or
+	}
+	return string(m[len(m)-1][1])
+}
 
 // next returns the turn that the conversation is at.
 func (s *Responses) next(key, prompts string) (Turn, int) {
@@ -107,10 +116,14 @@ func (s *Responses) next(key, prompts string) (Turn, int) {
 	return Turn{Text: "done"}, n
 }
 
-// Session stands for the number of the session that the client named last, in the input of write_stdin.
-const Session = "$SESSION"
+// Session stands for the number of the session that the client named last, in the input of write_stdin, and
+// Agent for the subagent that it named last.
+const (
+	Session = "$SESSION"
+	Agent   = "$AGENT"
+)
 
-func (s *Responses) answer(w http.ResponseWriter, turn Turn, id string, session int) {
+func (s *Responses) answer(w http.ResponseWriter, turn Turn, id string, fill *strings.Replacer) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(kind string, v map[string]any) {
 		v["type"] = kind
@@ -126,7 +139,7 @@ func (s *Responses) answer(w http.ResponseWriter, turn Turn, id string, session 
 		} else {
 			args, _ := json.Marshal(c.Input)
 			v["type"] = "function_call"
-			v["arguments"] = strings.ReplaceAll(string(args), `"`+Session+`"`, strconv.Itoa(session))
+			v["arguments"] = fill.Replace(string(args))
 		}
 		if c.Space != "" {
 			v["namespace"] = c.Space
