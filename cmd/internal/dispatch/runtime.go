@@ -93,6 +93,7 @@ func refused(ad adapters.Adapter, payload []byte, opts adapters.Options) ([]phas
 // step asks the kernel about one step, with what the runtime can and cannot do.
 func step(ctx context.Context, host Host, s adapters.Step) phases.Verdict {
 	tellSettings(&s.Invocation)
+	tellRuns(&s.Invocation)
 	v, err := host.InvokeWith(ctx, s.Invocation, kernel.InvokeOptions{
 		Unblockable: !s.Blockable,
 		Delegated:   s.NativeAsk,

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/runfiles"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -56,12 +57,31 @@ func tellSettings(inv *phases.Invocation) {
 	if err != nil { // a name that is not UTF-8: the hook is told nothing, and asks
 		return
 	}
+	tell(inv, "settings", raw)
+}
+
+// tell adds what the host has looked up to what hooks read beside the action.
+func tell(inv *phases.Invocation, key string, value jsontext.Value) {
 	md := make(map[string]jsontext.Value, len(inv.Metadata)+1)
 	for k, v := range inv.Metadata {
 		md[k] = v
 	}
-	md["settings"] = raw
+	md[key] = value
 	inv.Metadata = md
+}
+
+// tellRuns adds to a call what lies in the files that its commands would run: a hook judges it like
+// the commands themselves.
+func tellRuns(inv *phases.Invocation) {
+	list := runfiles.Of(inv)
+	if len(list) == 0 {
+		return
+	}
+	raw, err := json.Marshal(list)
+	if err != nil { // a name that is not UTF-8
+		raw = jsontext.Value(`[{"path":"a file","kind":"shell","why":"its name is no text"}]`)
+	}
+	tell(inv, "runs", raw)
 }
 
 // settingsPaths returns the files that a session of Claude Code reads: the user's, where its transcripts

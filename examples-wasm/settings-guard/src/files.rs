@@ -2,20 +2,22 @@
 
 use belay_hook as hook;
 use hook::analysis;
-use hook::config;
 use hook::json::Value;
+use hook::{config, input};
 
-/// Files of runtimes: the last elements of a path, lower case, with * for any part of an element.
-const SETTINGS: [&str; 27] = [
+/// Files of runtimes, and what starts belay: the last elements of a path, lower case, with * for any part of an element.
+const SETTINGS: &[&str] = &[
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".claude/managed-settings.json",
+    ".claude.json",
     "claude-code/managed-settings.json",
     "claude-code/managed-settings.d/*.json",
     "claude-code/managed-mcp.json",
     "claudecode/managed-settings.json",
     ".codex/config.toml",
     ".codex/hooks.json",
+    ".codex/.env",
     ".codex/requirements.toml",
     ".codex/managed_config.toml",
     "etc/codex/config.toml",
@@ -34,40 +36,80 @@ const SETTINGS: [&str; 27] = [
     ".openclaw/openclaw.json",
     ".opencode/plugin*/*",
     "opencode/plugin*/*",
+    "systemd/user/*belay*",
+    "systemd/system/*belay*",
+    "systemd/user/*belay*/*",
+    "launchagents/*belay*",
+    "launchdaemons/*belay*",
+    "run/user/*/belay",
+    // what the shell reads that starts Codex's hooks
+    ".zshenv",
+    "etc/zshenv",
+    "etc/zsh/zshenv",
+    "etc/ld.so.preload",
 ];
 
 /// Directories that hold them. To remove, move, link or fill one is to change what is in it.
-const DIRECTORIES: [&str; 14] = [
+const DIRECTORIES: &[&str] = &[
     ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".openclaw", "etc/claude-code", "etc/codex", "etc/gemini-cli",
-    ".config/opencode", ".opencode/plugin", ".opencode/plugins", "opencode/plugin", "opencode/plugins",
+    "claude-code/managed-settings.d", ".config/opencode", ".opencode/plugin", ".opencode/plugins", "opencode/plugin",
+    "opencode/plugins",
 ];
 
-/// Belay's own: everything in these directories, and these programs.
-const OWN: [&str; 4] = [".local/state/belay", ".belay", "bin/belay", "bin/belay-hook"];
+/// Everything in these directories, and these programs.
+const OWN: &[&str] = &[".local/state/belay", ".belay", ".claude/plugins", "run/user/*/belay", "bin/belay", "bin/belay-hook"];
+
+/// What a shell, a login or the scheduler reads later: who writes there decides what is run, and in which environment.
+const PROFILES: &[&str] = &[
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".cshrc", ".tcshrc",
+    ".zlogin", ".zlogout", ".kshrc", ".pam_environment", ".xprofile", ".xsessionrc", ".envrc", "fish/config.fish",
+    "fish/conf.d/*.fish", "environment.d/*.conf", "etc/environment", "etc/profile", "etc/profile.d/*", "etc/bash.bashrc",
+    "etc/bashrc", "etc/zsh*", "etc/zsh/*",
+];
+
+/// How much counts beside the protected files themselves.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Reach {
+    /// The files.
+    Files,
+    /// Directories that hold them.
+    Directories,
+    /// Everything above such a directory as well: what happens to it happens to them.
+    Parents,
+    /// As `Parents`, and the project itself.
+    Project,
+    /// What puts files of its own choice into a directory: those that hold settings, and homes.
+    Fill,
+}
 
 /// What is protected.
 pub struct Guarded {
-    own: Vec<String>,
+    /// From the configuration, lower case.
+    pub own: Vec<String>,
+    home: String,
+    project: String,
 }
 
 impl Guarded {
     pub fn from_config() -> Guarded {
         let list = config::value("/paths").unwrap_or(Value::Null);
         let own = list.items().iter().filter_map(|v| v.as_text()).map(|p| p.trim_end_matches('/').to_lowercase());
-        Guarded { own: own.collect() }
+        let home = analysis::path_resolve(&["~"], None).ok().and_then(|f| f.first().map(|p| p.path.to_lowercase()));
+        let project = input::text("/cwd").unwrap_or_default().trim_end_matches('/').to_lowercase();
+        Guarded { own: own.collect(), home: home.filter(|h| h.starts_with('/')).unwrap_or_default(), project }
     }
 
     /// The first name that means a protected file, in its own words.
-    pub fn first(&self, names: &[String], cwd: Option<&str>) -> Result<Option<String>, hook::Fail> {
-        self.find(names, cwd, false)
+    pub fn first(&self, names: &[String], cwd: Option<&str>, reach: Reach) -> Result<Option<String>, hook::Fail> {
+        self.find(names, cwd, |path| self.means(path, reach))
     }
 
-    /// As `first`, and directories that hold protected files count, too.
-    pub fn first_tree(&self, names: &[String], cwd: Option<&str>) -> Result<Option<String>, hook::Fail> {
-        self.find(names, cwd, true)
+    /// The first name that means a file of those that a shell, a login or the scheduler reads later.
+    pub fn profile(&self, names: &[String], cwd: Option<&str>) -> Result<Option<String>, hook::Fail> {
+        self.find(names, cwd, |path| PROFILES.iter().any(|s| ends(path, s)) || path.contains("claude_env_file"))
     }
 
-    fn find(&self, names: &[String], cwd: Option<&str>, tree: bool) -> Result<Option<String>, hook::Fail> {
+    fn find(&self, names: &[String], cwd: Option<&str>, counts: impl Fn(&str) -> bool) -> Result<Option<String>, hook::Fail> {
         for some in names.chunks(64) {
             let texts: Vec<String> = some.iter().map(|n| joined(&braces(n), cwd)).collect();
             let refs: Vec<&str> = texts.iter().map(|s| s.as_str()).collect();
@@ -78,7 +120,7 @@ impl Guarded {
             };
             for (i, p) in found.iter().enumerate() {
                 let keys = p.keys.iter().cloned().chain([p.path.to_lowercase(), p.resolved.to_lowercase()]);
-                if p.links == "loop" || keys.filter(|k| !k.is_empty()).any(|k| self.means(&k, tree)) {
+                if p.links == "loop" || keys.filter(|k| !k.is_empty()).any(|k| counts(&k)) {
                     return Ok(Some(some[i].clone()));
                 }
             }
@@ -86,16 +128,70 @@ impl Guarded {
         Ok(None)
     }
 
-    /// Whether a cleaned path in lower case means a protected file.
-    pub fn means(&self, path: &str, tree: bool) -> bool {
+    /// Whether a cleaned path in lower case means something protected.
+    fn means(&self, path: &str, reach: Reach) -> bool {
+        let root = path == "/";
         let path = path.trim_end_matches('/');
         let below = |dir: &str| path == dir || path.starts_with(dir) && path[dir.len()..].starts_with('/');
-        let holds = |dir: &str| tree && dir.starts_with(path) && dir[path.len()..].starts_with('/');
-        SETTINGS.iter().any(|s| ends(path, s))
-            || tree && DIRECTORIES.iter().any(|d| ends(path, d))
-            || self.own.iter().any(|d| below(d) || holds(d))
+        let above = |dir: &str| dir.len() > path.len() && dir.starts_with(path) && dir[path.len()..].starts_with('/');
+        let far = path.split('/').next().map_or(false, |host| host.contains(':')); // HOST:PATH is on another machine
+        if far {
+            return false;
+        }
+        if SETTINGS.iter().any(|s| ends(path, s))
+            || self.own.iter().any(|d| below(d))
             || OWN.iter().any(|d| ends(path, d) || inside(path, d))
+            || path.ends_with("/belay.sock")
+        {
+            return true;
+        }
+        if reach == Reach::Files {
+            return false;
+        }
+        if DIRECTORIES.iter().any(|d| ends(path, d)) {
+            return true;
+        }
+        match reach {
+            Reach::Fill => root || self.is_home(path),
+            Reach::Parents | Reach::Project => {
+                root || self.is_home(path)
+                    || matches!(path, "/home" | "/users" | "/etc" | "~")
+                    || ends(path, ".local/state") && !path.starts_with("/tmp/")
+                    || ends(path, ".local") && self.is_home(path.rsplit_once('/').map_or("", |p| p.0))
+                    || self.own.iter().any(|d| above(d))
+                    || !self.project.is_empty() && (above(&self.project) || reach == Reach::Project && path == self.project)
+                        && !path.is_empty()
+            }
+            _ => false,
+        }
     }
+
+    /// Whether a path is the home directory of an account.
+    pub fn is_home(&self, path: &str) -> bool {
+        let path = path.trim_end_matches("/*").trim_end_matches("/.*");
+        let mut elements = path.split('/');
+        match (elements.next(), elements.next(), elements.next(), elements.next()) {
+            (Some(tilde), None, _, _) if tilde.starts_with('~') => true,
+            (Some(""), Some("root"), None, _) | (Some(""), Some("home" | "users"), Some(_), None) => true,
+            _ => !self.home.is_empty() && path == self.home,
+        }
+    }
+
+    /// Whether a text has the path of belay's state or programs in it.
+    pub fn named_in(&self, lower: &str) -> bool {
+        self.own.iter().any(|d| d.len() > 3 && lower.contains(d.as_str()))
+    }
+}
+
+/// Whether a name that a search is given may be the name of a protected file or directory.
+pub fn may_be_settings(name: &str, patterns: bool) -> bool {
+    let name = name.to_lowercase();
+    let last = SETTINGS.iter().chain(DIRECTORIES.iter()).map(|s| s.rsplit('/').next().unwrap_or(s)).filter(|l| !l.contains('*'));
+    if patterns {
+        return last.into_iter().any(|l| wild(&name, l));
+    }
+    let ours = ["settings.json", "settings.local.json", "managed-settings.json", "hooks.json", ".claude", ".codex", ".gemini"];
+    ours.contains(&name.as_str()) || name.contains("claude") || name.contains("codex")
 }
 
 /// Writes * for alternatives in braces, where the shell left them.
@@ -118,20 +214,19 @@ fn joined(name: &str, cwd: Option<&str>) -> String {
 fn ends(path: &str, suffix: &str) -> bool {
     let want: Vec<&str> = suffix.split('/').collect();
     let have: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
-    let far = path.split('/').next().map_or(false, |host| host.contains(':')); // HOST:PATH is on another machine
     let bare = want.len() == 1 && have.last().map_or(true, |l| l.starts_with('*') || *l == "?*");
-    !far && !bare && have.len() >= want.len() && have[have.len() - want.len()..].iter().zip(&want).all(|(h, w)| wild(h, w))
+    !bare && have.len() >= want.len() && have[have.len() - want.len()..].iter().zip(&want).all(|(h, w)| wild(h, w))
 }
 
 /// Whether a path is below a directory of that name.
 fn inside(path: &str, dir: &str) -> bool {
     let want: Vec<&str> = dir.split('/').collect();
     let have: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
-    dir.starts_with('.') && have.windows(want.len()).any(|w| w == want.as_slice())
+    !dir.starts_with("bin/") && have.windows(want.len()).any(|w| w.iter().zip(&want).all(|(h, w)| h == w || *w == "*"))
 }
 
 /// Whether two elements can mean the same name; * stands for any text and ? for a character, in both.
-fn wild(a: &str, b: &str) -> bool {
+pub fn wild(a: &str, b: &str) -> bool {
     fn go(a: &[u8], b: &[u8]) -> bool {
         match (a.first(), b.first()) {
             (None, None) => true,
@@ -146,73 +241,4 @@ fn wild(a: &str, b: &str) -> bool {
         }
     }
     a.len() <= 128 && a.matches('*').count() <= 4 && go(a.as_bytes(), b.as_bytes())
-}
-
-/// The strings of a file tool's arguments that name files, at any depth.
-pub fn path_arguments(args: &Value) -> Vec<String> {
-    fn walk(name: &str, v: &Value, out: &mut Vec<String>) {
-        for (n, v) in v.members() {
-            walk(&n.to_lowercase(), v, out);
-        }
-        for v in v.items() {
-            walk(name, v, out);
-        }
-        let names = ["path", "file", "dir", "folder", "target", "dest", "uri"].iter().any(|p| name.contains(p));
-        let holds = ["text", "content", "contents", "type"].iter().any(|s| name.ends_with(s));
-        if let Some(s) = v.as_text().filter(|s| names && !holds && !s.contains('\n')) {
-            out.push(s.to_string());
-        }
-    }
-    let mut out = Vec::new();
-    walk("", args, &mut out);
-    out
-}
-
-/// The files that a patch changes, by its own lines.
-pub fn patched(args: &Value) -> Vec<String> {
-    fn walk(v: &Value, out: &mut Vec<String>) {
-        for (_, v) in v.members() {
-            walk(v, out);
-        }
-        for v in v.items() {
-            walk(v, out);
-        }
-        for line in v.as_text().unwrap_or("").lines() {
-            let line = line.trim();
-            let name = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:", "+++ ", "--- ", "rename to "]
-                .iter()
-                .find_map(|p| line.strip_prefix(p));
-            if let Some(n) = name {
-                let n = n.trim().split('\t').next().unwrap_or("");
-                out.push(n.strip_prefix("a/").or_else(|| n.strip_prefix("b/")).unwrap_or(n).to_string());
-            }
-        }
-    }
-    let mut out = path_arguments(args);
-    walk(args, &mut out);
-    out
-}
-
-/// Whether code names a protected file and something that writes. Text that cannot be judged otherwise is judged so;
-/// `shell`: > writes in its language.
-pub fn mention(guarded: &Guarded, text: &str, shell: bool) -> Option<String> {
-    let text = text.to_lowercase();
-    let dirs = [".claude", "claude-code", ".codex", ".gemini", ".cursor", "opencode", ".openclaw", "/codex"];
-    let files = ["settings", "config.toml", "hooks.json", "requirements.toml", "opencode.json", "openclaw.json", "plugin"];
-    let removes = ["rmtree", "rmsync", "rm_rf", "remove", "rename", "move", "symlink"];
-    let any = |list: &[&str]| list.iter().any(|w| text.contains(w));
-    let named = any(&dirs) && (any(&files) || any(&removes))
-        || any(&OWN[..2])
-        || text.contains("belay_home")
-        || text.contains("disableallhooks")
-        || guarded.own.iter().any(|d| text.contains(d.as_str()));
-    let writes = [
-        "write", "put_", "putenv", "'w", "\"w", "'a'", "\"a\"", "'r+", "\"r+", "dump(", "dump ", "unlink", "rm_", "truncate", "chmod", "copy",
-        "system", "exec", "subprocess", "spawn", "popen", "touch", "environ[", "setenv", "environ.update", "kill", "delete",
-        "update ", "insert ", "attach ", "cp ", "mv ", "rm ", "tee ", "sed -i",
-    ];
-    if named && (any(&writes) || any(&removes) || shell && text.contains('>')) {
-        return Some("the code names belay or a runtime's settings and can write".into());
-    }
-    None
 }

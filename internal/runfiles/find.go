@@ -1,0 +1,271 @@
+// Package runfiles finds the files that the commands of a tool call would run or apply, and reads
+// what is judged of them: scripts, rules of a make, scripts of a package.json, programs of
+// interpreters, patches, tables of jobs, and lists of names.
+//
+// It decides nothing and runs nothing. Time and memory are bounded: see the limits. Of is safe for
+// concurrent use.
+package runfiles
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/shell"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// Bounds of what is told about the files that a command runs. Sizes are in bytes.
+const (
+	maxRuns       = 16       // files of one call
+	maxRunDepth   = 4        // scripts that run scripts
+	maxRunFile    = 16 << 20 // one file that is looked at
+	maxRunText    = 24 << 10 // of one file, as it is told
+	maxRunsTexts  = 40 << 10 // of all files: the metadata of a call has 64 KiB
+	maxRunCommand = 64 << 10 // text of commands that is looked through
+)
+
+// Kinds of files that commands run or apply, as hooks read them.
+const (
+	kindShell = "shell" // a script of a shell
+	kindMake  = "make"  // the rules that a make runs
+	kindNPM   = "npm"   // the scripts of a package.json that a package manager runs
+	kindCode  = "code"  // a program in another language
+	kindPatch = "patch" // a patch that is applied
+	kindCron  = "cron"  // a table of jobs
+	kindNames = "names" // names of files for a command, one a line
+)
+
+// File is what hooks are told about a file that a command would run or apply.
+type File struct {
+	Path   string `json:"path"` // relative to the call's directory, or absolute
+	Kind   string `json:"kind"`
+	Text   string `json:"text,omitzero"`
+	Digest string `json:"digest,omitzero"` // of the whole file: sha256:HEX
+	Why    string `json:"why,omitzero"`    // there is no text
+}
+
+// Of returns the files that the commands of a call would run or apply, in the order in which they are
+// met; none where a call carries no command, or has no absolute directory. Files outside of the
+// project and of the directories for temporary files are programs that are installed, and are not
+// among them. It reads files and runs nothing.
+func Of(inv *phases.Invocation) []File {
+	if inv.Phase != phases.PreTool || !filepath.IsAbs(inv.CWD) {
+		return nil
+	}
+	r := runs{cwd: filepath.Clean(inv.CWD), seen: map[string]bool{}}
+	r.places()
+	for _, text := range commandsOf(inv) {
+		r.command(text, r.cwd, 0)
+	}
+	return r.files
+}
+
+// commandsOf returns the commands of a shell that a call carries.
+func commandsOf(inv *phases.Invocation) (out []string) {
+	if !slices.Contains(inv.ToolNames(), "exec") {
+		return nil
+	}
+	doc, err := phases.Document(*inv, nil)
+	if err != nil {
+		return nil
+	}
+	ptrs := []string{"/args/command", "/args/cmd"}
+	for _, list := range []string{"/judged/commands", "/judged/code"} {
+		for i := range 64 {
+			ptr, ok := phases.GetString(doc, phases.Join(list, itoa(i)))
+			if !ok {
+				break
+			}
+			ptrs = append(ptrs, ptr)
+		}
+	}
+	for _, ptr := range slices.Compact(ptrs) {
+		v, ok := phases.Get(doc, ptr)
+		if !ok {
+			continue
+		}
+		var text string
+		var words []string
+		if json.Unmarshal(v, &text) == nil {
+			out = append(out, text)
+		} else if json.Unmarshal(v, &words) == nil {
+			for i, w := range words {
+				words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+			}
+			out = append(out, strings.Join(words, " "))
+		}
+	}
+	return out
+}
+
+// runs collects the files that commands run.
+type runs struct {
+	cwd     string
+	allowed []string // directories whose files are read, without links
+	home    string
+	seen    map[string]bool
+	files   []File
+	told    int // bytes of texts
+}
+
+// places finds the directories whose files are read: the project, as far up as its repository begins,
+// and those for temporary files.
+func (r *runs) places() {
+	r.home, _ = os.UserHomeDir()
+	root := r.cwd
+	for dir, n := r.cwd, 0; n < 16 && dir != r.home && filepath.Dir(dir) != dir; dir, n = filepath.Dir(dir), n+1 {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			root = dir
+			break
+		}
+	}
+	for _, dir := range []string{root, r.cwd, os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != "/" && !slices.Contains(r.allowed, real) {
+			r.allowed = append(r.allowed, real)
+		}
+	}
+}
+
+// inside reports whether a file without links in its path is one whose text is told.
+func (r *runs) inside(path string) bool {
+	for _, dir := range r.allowed {
+		rel, ok := strings.CutPrefix(path, dir+"/")
+		// What begins with a dot in a home directory is the person's own set-up.
+		if ok && (dir != r.home || !strings.HasPrefix(rel, ".")) {
+			return true
+		}
+	}
+	return false
+}
+
+// command looks through a text of a shell for the files that it would run.
+func (r *runs) command(text, cwd string, depth int) {
+	if depth > maxRunDepth || len(text) > maxRunCommand {
+		return
+	}
+	reply, _ := shell.Parse(text)
+	for i, c := range reply.Commands {
+		if c.Remote {
+			continue
+		}
+		dir := cwd
+		if c.CWD != nil {
+			dir = r.path(cwd, c.CWD.Text)
+		}
+		for _, f := range filesOf(reply, i) {
+			r.read(f, dir, depth)
+		}
+	}
+}
+
+// path returns the absolute path of a word.
+func (r *runs) path(dir, word string) string {
+	if rest, ok := strings.CutPrefix(word, "~"); ok && (rest == "" || rest[0] == '/') && r.home != "" {
+		return filepath.Join(r.home, rest)
+	}
+	for _, name := range []string{"$PWD", "${PWD}", "$(pwd)"} {
+		if rest, ok := strings.CutPrefix(word, name); ok {
+			return filepath.Join(dir, rest)
+		}
+	}
+	if filepath.IsAbs(word) {
+		return filepath.Clean(word)
+	}
+	return filepath.Join(dir, word)
+}
+
+// read tells about one file, and about those that it would run itself.
+func (r *runs) read(f namedFile, dir string, depth int) {
+	path := r.path(dir, f.name)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || r.seen[f.kind+real+f.goals()] {
+		return // not there: the command would fail, or the text that makes it is judged
+	}
+	r.seen[f.kind+real+f.goals()] = true
+	name := path
+	if rel, err := filepath.Rel(r.cwd, path); err == nil && !strings.HasPrefix(rel, "..") {
+		name = rel
+	}
+	info, err := os.Stat(real)
+	if err != nil || !info.Mode().IsRegular() || !r.inside(real) {
+		return
+	}
+	told := File{Path: name, Kind: f.kind}
+	if len(r.files) >= maxRuns {
+		if len(r.files) == maxRuns {
+			r.files = append(r.files, File{Path: name, Kind: kindShell, Why: "the call runs more files than can be judged"})
+		}
+		return
+	}
+	if f.guess {
+		kind, err := kindOfProgram(real)
+		if kind == "" && err == nil {
+			return // no text: a program that was built
+		}
+		f.kind, told.Kind = cmp.Or(kind, kindShell), cmp.Or(kind, kindShell)
+	}
+	src, err := files.Read(real, maxRunFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case err != nil:
+		told.Why = "it cannot be read"
+		if errors.Is(err, files.ErrTooLarge) {
+			told.Why = "it is too long"
+		}
+		r.files = append(r.files, told)
+		return
+	}
+	told.Digest = phases.ByteDigest(src)
+	text := strings.ToValidUTF8(string(src), "\uFFFD")
+	text, nested := told.condense(f, text)
+	quoted, err := jsontext.AppendQuote(nil, text) // as it counts in the metadata
+	if err != nil || len(quoted) > maxRunText || r.told+len(quoted) > maxRunsTexts {
+		told.Why = "it is too long"
+	} else {
+		told.Text = text
+		r.told += len(quoted)
+	}
+	if told.Text != "" || told.Why != "" {
+		r.files = append(r.files, told)
+	}
+	if nested {
+		r.command(text, dir, depth+1)
+	}
+}
+
+// condense reduces a text to what is judged of it, and reports whether it is a text of a shell itself.
+func (f *File) condense(of namedFile, text string) (string, bool) {
+	switch of.kind {
+	case kindMake:
+		// told as a script of its recipes: the rules that are not asked for do not run
+		f.Kind = kindShell
+		return recipes(text, of.wanted), true
+	case kindNPM:
+		f.Kind = kindShell
+		return scripts(text, of.wanted), true
+	case kindPatch:
+		if len(text) > maxRunText {
+			text = patchHeads(text)
+		}
+		return text, false
+	case kindShell:
+		if len(text) > maxRunText {
+			f.Kind = kindCode // by what it names: it is too long to be parsed
+			return around(text), false
+		}
+		return text, true
+	case kindCode:
+		return around(text), false
+	}
+	return text, false
+}
