@@ -34,6 +34,7 @@ type kase struct {
 	group, name, note string
 	added             string // lines of belay.yaml
 	config            string // lines of config.toml
+	shell             string // of the account; "": the one that it has
 	prompt            string // "" is "do as scripted"
 	flags             []string
 	untrusted         bool
@@ -353,7 +354,8 @@ func garbage(c *codexClient) {
 }
 
 func TestCodex(t *testing.T) {
-	all := slices.Concat(codexVerdicts(), codexCalls(), codexFailures(), codexWays())
+	all := slices.Concat(codexVerdicts(), codexCalls(), codexFailures(), codexWays(), codexShell(),
+		codexGuarded())
 	for _, k := range all {
 		levels := k.levels
 		if levels == nil {
@@ -363,6 +365,7 @@ func TestCodex(t *testing.T) {
 			t.Run(k.group+"/"+k.name+"/"+string(level), func(t *testing.T) {
 				h := newHost(t, k.added)
 				c := newCodex(t, h, level)
+				c.shell = k.shell
 				if k.scripts != nil {
 					c.model.scripts = k.scripts(c)
 				}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -23,10 +24,12 @@ type codexClient struct {
 	t                   *testing.T
 	host                *host
 	level               agents.Level
-	home, conf, project string // HOME, CODEX_HOME, the working directory
-	managed             string // its directory etc is laid over the system's
-	program             string // belay-hook, as it is registered
-	config              string // lines of config.toml
+	home, conf, project string   // HOME, CODEX_HOME, the working directory
+	managed             string   // its directory etc is laid over the system's
+	program             string   // belay-hook, as it is registered
+	config              string   // lines of config.toml
+	shell               string   // of the account; "": the one that it has
+	env                 []string // of the client, besides
 	model               *Responses
 	out                 string // of the last run
 }
@@ -38,7 +41,7 @@ func newCodex(t *testing.T, h *host, level agents.Level, scripts ...Script) *cod
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	c := &codexClient{t: t, host: h, level: level, home: filepath.Join(root, "home"), conf: filepath.Join(root, "conf"),
+	c := &codexClient{t: t, host: h, level: level, home: filepath.Join(root, "home"), conf: filepath.Join(root, "home", ".codex"),
 		project: filepath.Join(root, "project"), managed: filepath.Join(root, "managed"),
 		program: filepath.Join(h.bin, "belay-hook"), model: newResponses(t, scripts...)}
 	for _, dir := range []string{c.home, c.conf, c.project, c.managed,
@@ -135,10 +138,15 @@ func (c *codexClient) run(prompt string, flags ...string) {
 		c.t.Fatal("BELAY_CODEX names no client; scripts/test-agents installs one")
 	}
 	wall := newWall(c.t)
-	args := append([]string{bin, "exec", "--skip-git-repo-check", "-s", "danger-full-access"}, flags...)
+	args := []string{bin, "exec", "--skip-git-repo-check"}
+	if !slices.Contains(flags, "-s") {
+		args = append(args, "-s", "danger-full-access")
+	}
+	args = append(args, flags...)
 	args = append(args, prompt)
-	if c.level == agents.Managed {
-		// Only this process sees the managed file where the system's would stand.
+	if c.level == agents.Managed || c.shell != "" {
+		// Only this process sees the managed file, and its account's shell, where the system's would stand.
+		c.account()
 		flag := "-m"
 		if os.Getuid() != 0 {
 			flag = "-rm"
@@ -149,12 +157,39 @@ func (c *codexClient) run(prompt string, flags ...string) {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "CODEX_HOME=" + c.conf,
 		"CODEX_API_KEY=dummy-key-of-a-test",
 		"BELAY_HOME=" + c.t.TempDir(), "HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL, "NO_PROXY=127.0.0.1,localhost"}
-	c.out, _ = run(c.t, c.project, env, args...)
+	c.out, _ = run(c.t, c.project, append(env, c.env...), args...)
 	wall.mu.Lock()
 	defer wall.mu.Unlock()
 	for _, host := range wall.tried {
 		c.t.Logf("the client tried to reach %s", host)
 	}
+}
+
+// account gives the account of the client its shell. In the client's own namespace it is root's.
+func (c *codexClient) account() {
+	c.t.Helper()
+	etc := filepath.Join(c.managed, "etc")
+	if err := os.MkdirAll(etc, 0o755); err != nil {
+		c.t.Fatal(err)
+	}
+	if c.shell == "" {
+		return
+	}
+	program, err := exec.LookPath(c.shell)
+	if err != nil {
+		c.t.Fatalf("%v: scripts/setup installs it", err)
+	}
+	passwd, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(passwd), "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, "root:") {
+			lines[i] = l[:strings.LastIndexByte(l, ':')+1] + program + "\n"
+		}
+	}
+	c.write(filepath.Join(etc, "passwd"), strings.Join(lines, ""))
 }
 
 // shell is a call of Codex's shell.

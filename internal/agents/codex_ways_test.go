@@ -73,7 +73,7 @@ func codexWays() []kase {
 			}, got: ran},
 		{group: ways, name: "hooks.json is removed, then a new session", want: always(open),
 			levels: []agents.Level{agents.User, agents.Project},
-			note:   "the settings guard is what stands against it",
+			note:   "the settings guard is what stands against it: see below",
 			scripts: func(c *codexClient) []Script {
 				return []Script{{Turns: []Turn{{Calls: []Call{shell("rm '" + c.conf + "/hooks.json'; rm .codex/hooks.json; true")}},
 					{Text: "done"},
@@ -83,21 +83,6 @@ func codexWays() []kase {
 				c.run("do as scripted")
 				c.run("again", "resume", "--last")
 			}, got: ran},
-		{group: ways, name: "`BASH_ENV` in ~/.codex/.env ends the hook's shell", want: always(open),
-			note:    "Codex starts hooks through the person's shell, with the variables of that file: keep it where the agent cannot write",
-			scripts: script(shell(denied)), got: ran,
-			prepare: func(c *codexClient) {
-				c.write(filepath.Join(c.home, "env.sh"),
-					"[ \"$BELAY_SEEN\" ] || case $BASH_EXECUTION_STRING in *belay-hook*) exit 0;; esac\n")
-				c.write(filepath.Join(c.conf, ".env"), "BASH_ENV="+filepath.Join(c.home, "env.sh")+"\n")
-			}},
-		{group: ways, name: "`exit 0` in ~/.profile, ~/.bash_profile and ~/.bashrc", want: always(held),
-			scripts: script(shell(denied)), got: ran,
-			prepare: func(c *codexClient) {
-				for _, name := range []string{".profile", ".bash_profile", ".bashrc"} {
-					c.write(filepath.Join(c.home, name), "case $BASH_EXECUTION_STRING in *belay-hook*) exit 0;; esac\n")
-				}
-			}},
 		{group: ways, name: "a shell of the agent's own in the call (`shell`)", want: always(held),
 			note: "Codex looks the shell up by its name",
 			scripts: func(c *codexClient) []Script {

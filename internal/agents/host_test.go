@@ -92,6 +92,7 @@ func newHost(t *testing.T, added string) *host {
 		_ = os.RemoveAll(state)
 	})
 	h.belay("init")
+	added = strings.NewReplacer("$STATE", state, "$BIN", h.bin).Replace(added)
 	if err := os.WriteFile(filepath.Join(state, "belay.yaml"), []byte(policy+added), 0o600); err != nil {
 		t.Fatal(err)
 	}

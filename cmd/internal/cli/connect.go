@@ -161,8 +161,12 @@ func (a *App) connect(name string, o connectOptions) error {
 	if o.print {
 		return a.connectPrint(plan, o)
 	}
+	var danger []connect.Finding
+	if o.connected {
+		danger = connect.Danger(name, plan.Level, place, hook, w.Read)
+	}
 	if !plan.Changes() {
-		return a.connectStays(plan, o)
+		return a.connectStays(plan, o, danger)
 	}
 	if !o.json {
 		a.connectDiff(plan)
@@ -183,7 +187,7 @@ func (a *App) connect(name string, o connectOptions) error {
 			backups = append(backups, backup)
 		}
 	}
-	return a.connectDone(plan, o, backups)
+	return a.connectDone(plan, o, backups, danger)
 }
 
 // connectHook returns the command that a runtime is to start.
@@ -342,10 +346,12 @@ type connectReport struct {
 	Files   []connectFile `json:"files"`
 	Backups []string      `json:"backups,omitzero"`
 	Notes   []string      `json:"notes,omitzero"`
-	Open    []string      `json:"open,omitzero"` // ways past belay that stay open at this level
+	Open    []string      `json:"open,omitzero"`   // ways past belay that stay open at this level
+	Danger  []string      `json:"danger,omitzero"` // what can keep belay-hook from being started, or replace it
 }
 
-func (a *App) connectJSON(plan connect.Plan, connected, written bool, backups []string) error {
+func (a *App) connectJSON(plan connect.Plan, connected, written bool, backups []string,
+	danger []connect.Finding) error {
 	r := connectReport{Runtime: plan.Runtime, Level: plan.Level, Changed: plan.Changes(), Written: written,
 		Backups: backups, Notes: plan.Notes}
 	for _, c := range plan.Files {
@@ -361,12 +367,15 @@ func (a *App) connectJSON(plan connect.Plan, connected, written bool, backups []
 			r.Open = append(r.Open, w.What)
 		}
 	}
+	for _, f := range danger {
+		r.Danger = append(r.Danger, f.Text)
+	}
 	return a.printJSON(r)
 }
 
 func (a *App) connectPrint(plan connect.Plan, o connectOptions) error {
 	if o.json {
-		return a.connectJSON(plan, o.connected, false, nil)
+		return a.connectJSON(plan, o.connected, false, nil, nil)
 	}
 	for _, c := range plan.Files {
 		if len(plan.Files) > 1 {
@@ -381,21 +390,34 @@ func (a *App) connectPrint(plan connect.Plan, o connectOptions) error {
 	return nil
 }
 
-func (a *App) connectStays(plan connect.Plan, o connectOptions) error {
+func (a *App) connectStays(plan connect.Plan, o connectOptions, danger []connect.Finding) error {
 	if o.json {
-		return a.connectJSON(plan, o.connected, false, nil)
+		return a.connectJSON(plan, o.connected, false, nil, danger)
 	}
 	said := "is connected already"
 	if !o.connected {
 		said = "is not connected"
 	}
 	fmt.Fprintf(a.Out, "%s %s (%s settings). Nothing was written.\n", plan.Runtime, said, plan.Level)
+	a.connectDanger(danger)
 	return nil
 }
 
-func (a *App) connectDone(plan connect.Plan, o connectOptions, backups []string) error {
+// connectDanger says in red what can end belay-hook, or take its place.
+func (a *App) connectDanger(danger []connect.Finding) {
+	p := a.palette()
+	for _, f := range danger {
+		word := p.red("FAIL")
+		if f.Severity != connect.Fail {
+			word = "warn"
+		}
+		fmt.Fprintf(a.Out, "%s %s\n     %s\n", word, safe(f.Text), f.Advice)
+	}
+}
+
+func (a *App) connectDone(plan connect.Plan, o connectOptions, backups []string, danger []connect.Finding) error {
 	if o.json {
-		return a.connectJSON(plan, o.connected, true, backups)
+		return a.connectJSON(plan, o.connected, true, backups, danger)
 	}
 	for _, b := range backups {
 		fmt.Fprintf(a.Out, "A copy of the former file is %s.\n", safe(b))
@@ -412,6 +434,7 @@ func (a *App) connectDone(plan connect.Plan, o connectOptions, backups []string)
 	if o.project && plan.Runtime == "claude-code" {
 		fmt.Fprintln(a.Out, "The file names this machine's paths: where it is shared, `--local` keeps them to yourself.")
 	}
+	a.connectDanger(danger)
 	if open := connect.OpenAt(plan.Runtime, plan.Level); len(open) > 0 {
 		fmt.Fprintf(a.Out, "\nStays open at this level:\n")
 		for _, w := range open {

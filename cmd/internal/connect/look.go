@@ -65,7 +65,19 @@ func Examine(name string, place Place, state string, read Reader) []Finding {
 		l.events = codex.Events()
 		l.codex(place, read)
 	}
+	l.danger(place, read)
 	return l.conclude()
+}
+
+// danger adds what keeps the entries' programs from being started, or can take their place.
+func (l *look) danger(place Place, read Reader) {
+	for _, r := range l.entries {
+		for _, f := range Danger(l.runtime, r.level, place, Hook{Program: r.inv.program}, read) {
+			if !slices.Contains(l.found, f) {
+				l.found = append(l.found, f)
+			}
+		}
+	}
 }
 
 func (l *look) say(s Severity, text, advice string) {

@@ -46,14 +46,19 @@ func Ways() []Way {
 			"requirements.toml: no stored trust is needed"},
 		{codexCLI, "the project's configuration ends the hooks", managed, "requirements.toml"},
 		{codexCLI, "another hook changes the command after belay judged it", managed, "allow_managed_hooks_only"},
-		{codexCLI, "belay-hook is missing, killed or late", nil, "Codex has no switch for it: the command runs"},
+		{codexCLI, "what that command prints reaches the model", []Level{Project, User, Managed},
+			"what ran is compared with what was released: withheld, and red"},
+		{codexCLI, "belay-hook is missing, killed or late", nil,
+			"Codex has no switch for it: the command runs; doctor is red"},
 		{codexCLI, "write_stdin into a shell that stays open", []Level{Project, User, Managed},
 			"open_shells blocks it when it starts"},
 		{codexCLI, "write_stdin into a program of the agent's own", managed,
 			"unified_exec_tty = false in requirements.toml: no terminals"},
 		{codexCLI, "output before a command yields", nil, "Codex calls no hook for that part"},
 		{codexCLI, "BASH_ENV in ~/.codex/.env ends the shell that starts the hook", nil,
-			"Codex takes a line for a shell only; keep that file out of the agent's reach"},
+			"doctor is red; the settings guard blocks the agent's edits of that file"},
+		{codexCLI, "~/.zshenv ends it, where the account's shell is zsh", nil,
+			"the settings guard blocks the agent's edits of that file"},
 	}
 }
 
