@@ -97,7 +97,9 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	if s.Unheld, err = b.kernel.Unheld(ctx); err != nil {
 		return s, err
 	}
-	if s.Changed, s.Unasked, err = b.kernel.Mismatches(ctx); err != nil {
+	calls, err := b.kernel.Mismatches(ctx)
+	s.Changed, s.Unasked, s.Undecided = calls.Changed, calls.Unasked, calls.Undecided
+	if err != nil {
 		return s, err
 	}
 	s.Unsigned, err = b.conf.revisions.Unsigned(ctx)

@@ -38,6 +38,9 @@ type Options struct {
 	// the form of path.Match, for events that name a file which the runtime then runs. An error says
 	// that one of them could not be read. Nil: no files are looked at.
 	Files func(patterns []string) ([][]byte, error)
+	// Tail returns the last bytes of a regular file, at most most of them, for runtimes that keep a record
+	// of the session. Nil: no record is read.
+	Tail func(path string, most int) ([]byte, error)
 	// Cut says that reading the payload failed before its end: the session that it names is not latched.
 	Cut bool
 }
@@ -77,6 +80,24 @@ type Step struct {
 	UnseenInput bool
 	// Call is what the runtime tells twice of one tool call, before and after it; nil: it does not.
 	Call *Call
+	// Results is what the event tells of calls that were released before it; nil: nothing.
+	Results *Results
+}
+
+// Results lets the kernel find calls whose results it was never told of, because the hook was killed or
+// never started: the model then reads a result that belay did not decide.
+type Results struct {
+	// Late are the ids of calls whose results the event brings, and Never those of calls that did not
+	// run. A result counts as missed where it comes late and was not decided before.
+	Late, Never []string
+	// Asked: the runtime asks its person about the call of this action, and tells of no result where the
+	// person refuses it.
+	Asked bool
+	// Over: no call of the agent runs any more.
+	Over bool
+	// Told says of calls by their ids whether the model reads a result of them that belay did not decide,
+	// as far as the runtime's own record tells. Nil or a missing id: it is not known.
+	Told func() map[string]bool
 }
 
 // Call lets the kernel compare a call that has run with the one that belay released.
@@ -89,6 +110,8 @@ type Call struct {
 	// May names the members of the arguments that the runtime itself may change between the events,
 	// such as answers that it asks the person for.
 	May []string
+	// Awaited: the runtime tells of the result of each call that runs.
+	Awaited bool
 }
 
 // Event is one decoded event.

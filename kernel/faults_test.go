@@ -91,6 +91,11 @@ func (f *faulty) RunState(ctx context.Context, k phases.RunKey, now time.Time) (
 	return read(f, "RunState", v, err)
 }
 
+func (f *faulty) RunsOf(ctx context.Context, k wire.Session, prefix string, now time.Time) ([]kernel.NamedRun, error) {
+	v, err := f.Store.RunsOf(ctx, k, prefix, now)
+	return read(f, "RunsOf", v, err)
+}
+
 func (f *faulty) HookState(ctx context.Context, ns, key string) (kernel.StateValue, error) {
 	v, err := f.Store.HookState(ctx, ns, key)
 	return read(f, "HookState", v, err)

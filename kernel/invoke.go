@@ -47,7 +47,8 @@ type invocation struct {
 	input        *audit.Input // of the attempt
 	claim        *claim       // to go first, from the second attempt on
 	told         toldCall     // of the attempt: what was said about the call before
-	mismatch     mismatch     // of the attempt: what is wrong with the call that has run
+	mismatch     mismatch     // of the attempt: what is wrong with calls that have run
+	awaiting     awaiting     // of the attempt: which results did not come
 }
 
 // Invoke decides one invocation; see InvokeWith.
@@ -214,6 +215,9 @@ func (i *invocation) read(ctx context.Context) (RunState, *Latch, error) {
 	}
 	if err == nil {
 		err = i.readCall(ctx)
+	}
+	if err == nil {
+		err = i.readAwaited(ctx)
 	}
 	return run, latch, err
 }

@@ -197,6 +197,9 @@ type InvokeOptions struct {
 	// its post_tool. Nil: nothing is compared.
 	Call *Call
 
+	// Results is what the event tells of calls that were released before it; nil: nothing.
+	Results *Results
+
 	after *afterwards // nil, unless the event was refused before and its latch waits for the verdict
 }
 

@@ -30,7 +30,7 @@ func (o InvokeOptions) owned() InvokeOptions {
 		at := *o.HookClock
 		o.HookClock = &at
 	}
-	o.Call = o.Call.clone()
+	o.Call, o.Results = o.Call.clone(), o.Results.clone()
 	if o.Seed != nil {
 		seed := *o.Seed
 		o.Seed = &seed

@@ -47,6 +47,11 @@ type Store interface {
 	// used more than MetadataTTL before now, a Batch.Age, come back empty, with their version.
 	RunState(ctx context.Context, key phases.RunKey, now time.Time) (RunState, error)
 
+	// RunsOf returns the runs of a session whose names begin with the prefix, ordered by name, with
+	// metadata that is not empty and was last used at most MetadataTTL before now, a Batch.Age. Of more
+	// than MaxRunsOf it returns the first ones. The prefix is ASCII and not empty.
+	RunsOf(ctx context.Context, session wire.Session, prefix string, now time.Time) ([]NamedRun, error)
+
 	// HookState returns one value of a hook's state; Version 0 means absent.
 	HookState(ctx context.Context, namespace, key string) (StateValue, error)
 
@@ -96,6 +101,15 @@ type RunState struct {
 	Metadata phases.Metadata
 	Retries  map[string]int // by binding name
 }
+
+// NamedRun is one run of Store.RunsOf.
+type NamedRun struct {
+	Run string
+	RunState
+}
+
+// MaxRunsOf is how many runs Store.RunsOf returns at most.
+const MaxRunsOf = 256
 
 // StateValue is one value of a hook's state. Versions are positive and never come
 // back for a key, not even when it was removed and written again.

@@ -28,6 +28,8 @@ type Call struct {
 	Prompt string
 	// May names the members of the arguments that the runtime itself may change between the events.
 	May []string
+	// Awaited: the runtime tells of the result of each call that runs. See Results.
+	Awaited bool
 }
 
 // clone returns a copy that shares no memory with c.
@@ -35,7 +37,8 @@ func (c *Call) clone() *Call {
 	if c == nil {
 		return nil
 	}
-	return &Call{ID: strings.Clone(c.ID), Args: c.Args.Clone(), Prompt: c.Prompt, May: slices.Clone(c.May)}
+	return &Call{ID: strings.Clone(c.ID), Args: c.Args.Clone(), Prompt: c.Prompt, May: slices.Clone(c.May),
+		Awaited: c.Awaited}
 }
 
 // Decisions of events of type phases.EventMismatch.
@@ -43,6 +46,8 @@ const (
 	CallChanged = "changed" // it ran with other arguments than belay released
 	CallDenied  = "denied"  // it ran although belay had refused it
 	CallUnasked = "unasked" // it ran, and belay was never asked about it
+	// CallUndecided: belay released it, and was never told of its result; see Results.
+	CallUndecided = "undecided"
 )
 
 // callRunPrefix begins the names of the runs that carry digests of calls. No invocation has such a
@@ -66,11 +71,22 @@ type releasedCall struct {
 
 // mismatch is what is wrong with a call that has run.
 type mismatch struct {
-	what    string   // CallChanged, CallDenied or CallUnasked; "": nothing
+	what    string   // CallChanged, CallDenied, CallUnasked or CallUndecided; "": nothing
 	members []string // of the arguments, as far as they can be named
+	calls   int      // how many are undecided
 }
 
-func (m mismatch) withholds() bool { return m.what == CallChanged || m.what == CallDenied }
+// withholds reports whether the event is blocked. A result that did not come may have been lost on its way
+// without harm, so there the setting decides.
+func (i *invocation) withholds() bool {
+	switch i.mismatch.what {
+	case CallChanged, CallDenied:
+		return true
+	case CallUndecided:
+		return i.snap.changed
+	}
+	return false
+}
 
 func (m mismatch) reason() string {
 	switch m.what {
@@ -78,6 +94,8 @@ func (m mismatch) reason() string {
 		return "this call has run although belay refused it"
 	case CallUnasked:
 		return "this call has run, and belay was not asked about it"
+	case CallUndecided:
+		return undecidedReason(m.calls)
 	}
 	text := "this call ran with other arguments than belay released"
 	if len(m.members) > 0 {
@@ -133,10 +151,13 @@ func callMembers(args jsontext.Value) (members map[string]jsontext.Value, all js
 func (e *ending) stageCall(batch *Batch) error {
 	i := e.invocation
 	if !i.compares() || i.inv.Phase != phases.PreTool && i.inv.Phase != phases.Spawn {
-		return nil
+		return e.stageAwaited(batch, nil)
 	}
 	r, err := e.releasedNow()
 	if err != nil {
+		return err
+	}
+	if err := e.stageAwaited(batch, &r); err != nil {
 		return err
 	}
 	value, err := json.Marshal(r, json.Deterministic(true))
@@ -272,7 +293,7 @@ func shownMember(name string) string {
 // withhold makes the verdict a block where the call that has run is not the one that was released.
 func (e *ending) withhold() {
 	i := e.invocation
-	if !i.mismatch.withholds() || e.verdict.Decision == phases.Block {
+	if !i.withholds() || e.verdict.Decision == phases.Block {
 		return
 	}
 	blockVerdict(&e.verdict, phases.KindMismatch, kernelName, i.mismatch.reason())
@@ -282,7 +303,7 @@ func (e *ending) withhold() {
 // latchesCall reports whether the mismatch holds the session: a setting, because the table of what
 // runtimes change themselves may miss something.
 func (i *invocation) latchesCall() bool {
-	return i.mismatch.withholds() && i.snap.changed
+	return i.withholds() && i.snap.changed
 }
 
 // mismatchEvent is the record of a call that is not the one that was released.
@@ -295,17 +316,28 @@ func (e *ending) mismatchEvent() phases.Event {
 		DecidedBy: kernelName, Enforced: v.Enforced, Changed: m.members}
 }
 
-// Mismatches counts the calls of the last UnheldFor that ran otherwise than belay released them, or
-// that belay was never asked about. It looks at the newest 1000 at most. The error is ErrUnavailable.
-func (k *Kernel) Mismatches(ctx context.Context) (changed, unasked int, err error) {
+// MismatchCount counts calls by what was wrong with them.
+type MismatchCount struct {
+	Changed   int // they ran otherwise than belay released them, or although it refused them
+	Unasked   int // belay was never asked about them
+	Undecided int // events that show missed results
+}
+
+// Mismatches counts the calls of the last UnheldFor that ran otherwise than belay released them, that
+// belay was never asked about, or whose results it was not told of. It looks at the newest 1000 at most.
+// The error is ErrUnavailable.
+func (k *Kernel) Mismatches(ctx context.Context) (n MismatchCount, err error) {
 	list, err := k.Events(ctx, wire.Query{Type: phases.EventMismatch, Newest: true, Limit: unheldLimit,
 		Since: k.options.Clock.Now().Add(-UnheldFor)})
 	for _, e := range list {
-		if e.Decision == CallUnasked {
-			unasked++
-		} else {
-			changed++
+		switch e.Decision {
+		case CallUnasked:
+			n.Unasked++
+		case CallUndecided:
+			n.Undecided++
+		default:
+			n.Changed++
 		}
 	}
-	return changed, unasked, err
+	return n, err
 }

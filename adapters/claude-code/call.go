@@ -18,14 +18,14 @@ func callOf(p *received, a action) *adapters.Call {
 		return nil
 	case a.phase == phases.Spawn:
 		args, _ := p.Find("tool_input")
-		return &adapters.Call{ID: id, Args: args, Prompt: "/prompt"}
+		return &adapters.Call{ID: id, Args: args, Prompt: "/prompt", Awaited: true}
 	case p.Event() == "PreToolUse":
-		return &adapters.Call{ID: id}
+		return &adapters.Call{ID: id, Awaited: true}
 	case p.Event() == "PostToolUse", p.Event() == "PostToolUseFailure":
 		tool, _ := p.Find("tool_name")
 		name, _ := payload.StringOf(tool)
 		response, _ := p.Find("tool_response")
-		return &adapters.Call{ID: id, May: changedByClient(name, response)}
+		return &adapters.Call{ID: id, May: changedByClient(name, response), Awaited: true}
 	}
 	return nil
 }

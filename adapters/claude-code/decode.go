@@ -61,6 +61,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	if p.Err() != nil {
 		return adapters.Event{}, p.Err()
 	}
+	results := resultsOf(p, base.Agent, opts)
 	base.Metadata = p.metadata()
 	for _, a := range actions {
 		inv := base
@@ -73,7 +74,9 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 			Blockable:  blockable(p, info),
 			NativeAsk:  native,
 			Call:       callOf(p, a),
+			Results:    results,
 		})
+		results = nil // the first step tells it
 	}
 	return ev, nil
 }

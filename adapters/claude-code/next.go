@@ -20,7 +20,7 @@ func spawnStep(spawn adapters.Step, args jsontext.Value) (adapters.Step, error) 
 	}
 	spawn.Invocation.Action = raw
 	if c := spawn.Call; c != nil {
-		spawn.Call = &adapters.Call{ID: c.ID, Args: args, Prompt: c.Prompt}
+		spawn.Call = &adapters.Call{ID: c.ID, Args: args, Prompt: c.Prompt, Awaited: c.Awaited}
 	}
 	return spawn, nil
 }

@@ -25,6 +25,8 @@ type Status struct {
 	Changed int `json:"changed_calls,omitzero"`
 	// calls of a day that belay was never asked about
 	Unasked int `json:"unasked_calls,omitzero"`
+	// events of a day that show calls whose results did not come to belay
+	Undecided int `json:"undecided_calls,omitzero"`
 	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
 	LeftBehind []string `json:"left_behind,omitzero"`
 	Daemon     *Daemon  `json:"daemon,omitzero"`

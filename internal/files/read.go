@@ -140,6 +140,24 @@ func Start(path string, n int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, n))
 }
 
+// End returns the last n bytes of a regular file, or all of a smaller one. Errors are ErrNotRegular, or of
+// the file system.
+func End(path string, n int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(max(0, fi.Size()-n), io.SeekStart); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(f, n))
+}
+
 // Private is Read for secrets: a link is refused, and a file that others than its owner
 // can read. Errors are ErrNotPrivate, ErrTooLarge, or of the file system.
 func Private(path string, limit int64) ([]byte, error) {

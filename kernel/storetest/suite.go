@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"all or nothing":                         allOrNothing,
 		"run metadata":                           runMetadata,
 		"run metadata expires":                   runExpiry,
+		"runs of a session":                      runsOfSession,
 		"hook state":                             hookState,
 		"state usage":                            stateUsage,
 		"latches":                                latches,

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -115,6 +116,21 @@ func (s *Store) RunState(ctx context.Context, key phases.RunKey, now time.Time) 
 			return kernel.RunState{Version: found.State.Version}
 		}
 		return cloneRun(found.State)
+	})
+}
+
+// RunsOf implements kernel.Store.
+func (s *Store) RunsOf(ctx context.Context, session wire.Session, prefix string,
+	now time.Time) ([]kernel.NamedRun, error) {
+	return view(ctx, s, func(r *rows) (out []kernel.NamedRun) {
+		for key, found := range r.runs {
+			if key.Runtime == session.Runtime && key.Session == session.Session && strings.HasPrefix(key.Run, prefix) &&
+				len(found.State.Metadata) > 0 && now.Sub(found.Used) <= kernel.MetadataTTL {
+				out = append(out, kernel.NamedRun{Run: key.Run, RunState: cloneRun(found.State)})
+			}
+		}
+		slices.SortFunc(out, func(a, b kernel.NamedRun) int { return strings.Compare(a.Run, b.Run) })
+		return out[:min(len(out), kernel.MaxRunsOf)]
 	})
 }
 

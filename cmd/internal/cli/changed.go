@@ -2,17 +2,28 @@ package cli
 
 import "github.com/belay-hooks/belay/client/wire"
 
-// changedCalls says what is wrong with calls that have run; "" when nothing is.
-func changedCalls(st *wire.Status) (changed, unasked string) {
+// callTrouble is something that is wrong with calls of the last day.
+type callTrouble struct{ label, text, advice string }
+
+// callTroubles says what is wrong with calls that have run.
+func callTroubles(st *wire.Status) (out []callTrouble) {
 	if st.Changed > 0 {
-		changed = plural(st.Changed, "call") + " of the last 24 hours ran otherwise than belay released, or although it refused"
+		out = append(out, callTrouble{"changed", plural(st.Changed, "call") +
+			" of the last 24 hours ran otherwise than belay released, or although it refused", changedAdvice})
 	}
 	if st.Unasked > 0 {
-		unasked = plural(st.Unasked, "call") + " of the last 24 hours ran, and belay was never asked about it"
+		out = append(out, callTrouble{"not asked",
+			plural(st.Unasked, "call") + " of the last 24 hours ran, and belay was never asked about it", unaskedAdvice})
 	}
-	return changed, unasked
+	if st.Undecided > 0 {
+		out = append(out, callTrouble{"not decided", plural(st.Undecided, "time") +
+			" in the last 24 hours the result of a released call did not come to belay", undecidedAdvice})
+	}
+	return out
 }
 
 const changedAdvice = "`belay events query --type mismatch` prints them. Another hook of the runtime may rewrite calls after belay: look for it in the runtime's settings."
 
 const unaskedAdvice = "`belay events query --type mismatch` prints them. The runtime's settings have lost belay's entry for the event before a call, or the session began before belay was connected."
+
+const undecidedAdvice = "`belay events query --type mismatch` prints them. The model may have read these results as they were: something ended belay's hook, or the runtime's settings have lost its entry for the event after a call."

@@ -203,12 +203,8 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if st.Unsigned.Count > 0 {
 		warn("revisions", unsignedRevisions(st.Unsigned), unsignedAdvice)
 	}
-	changed, unasked := changedCalls(&st)
-	if changed != "" {
-		fail("calls", changed, changedAdvice)
-	}
-	if unasked != "" {
-		fail("calls", unasked, unaskedAdvice)
+	for _, c := range callTroubles(&st) {
+		fail("calls", c.text, c.advice)
 	}
 	if st.Unheld > 0 {
 		warn("payloads", unheld(st.Unheld), unheldAdvice)

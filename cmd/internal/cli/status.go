@@ -98,13 +98,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if status.Unheld > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.yellow("not held"), unheld(status.Unheld), unheldAdvice)
 	}
-	if changed, unasked := changedCalls(&status); changed+unasked != "" {
-		if changed != "" {
-			fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red("changed"), changed, changedAdvice)
-		}
-		if unasked != "" {
-			fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red("not asked"), unasked, unaskedAdvice)
-		}
+	for _, c := range callTroubles(&status) {
+		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red(c.label), c.text, c.advice)
 	}
 	if status.Unsigned.Count > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.yellow("unsigned"), unsignedRevisions(status.Unsigned), unsignedAdvice)

@@ -42,3 +42,23 @@ func TestSkillsInOddlyNamedFolders(t *testing.T) {
 		}
 	}
 }
+
+// The record of a session is read from its end, by an absolute name, and only where it is a regular file.
+func TestReadTail(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "t.jsonl")
+	if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int]string{3: "789", 10: "0123456789", 100: "0123456789"} {
+		if b, err := readTail(path, most); err != nil || string(b) != want {
+			t.Errorf("%d: %q, %v", most, b, err)
+		}
+	}
+	t.Chdir(dir)
+	for _, bad := range []string{"t.jsonl", "", dir, filepath.Join(dir, "none"), "/dev/zero"} {
+		if b, err := readTail(bad, 10); err == nil {
+			t.Errorf("%s: %q", bad, b)
+		}
+	}
+}

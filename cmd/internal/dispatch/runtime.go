@@ -25,6 +25,9 @@ func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte
 	if opts.Files == nil {
 		opts.Files = readFiles
 	}
+	if opts.Tail == nil {
+		opts.Tail = readTail
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			f := phases.NewFault(phases.KindProtocol, "belay failed", fmt.Errorf("panic: %v", p))
@@ -100,6 +103,7 @@ func step(ctx context.Context, host Host, s adapters.Step) phases.Verdict {
 		HoldsScopes: s.CarriesScopes,
 		UnseenInput: s.UnseenInput,
 		Call:        (*kernel.Call)(s.Call),
+		Results:     (*kernel.Results)(s.Results),
 	})
 	return complete(v, s.Invocation, err) // a failure that blocked is a verdict like any other
 }

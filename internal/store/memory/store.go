@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,6 +86,25 @@ func (s *Store) RunState(ctx context.Context, key phases.RunKey, now time.Time) 
 		return kernel.RunState{Version: r.state.Version}, nil
 	}
 	return cloneRun(r.state), nil
+}
+
+// RunsOf implements kernel.Store.
+func (s *Store) RunsOf(ctx context.Context, session wire.Session, prefix string,
+	now time.Time) ([]kernel.NamedRun, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	var out []kernel.NamedRun
+	for key, r := range s.runs {
+		if key.Runtime == session.Runtime && key.Session == session.Session && strings.HasPrefix(key.Run, prefix) &&
+			len(r.state.Metadata) > 0 && now.Sub(r.used) <= kernel.MetadataTTL {
+			out = append(out, kernel.NamedRun{Run: key.Run, RunState: cloneRun(r.state)})
+		}
+	}
+	slices.SortFunc(out, func(a, b kernel.NamedRun) int { return strings.Compare(a.Run, b.Run) })
+	return out[:min(len(out), kernel.MaxRunsOf)], nil
 }
 
 func cloneRun(r kernel.RunState) kernel.RunState {

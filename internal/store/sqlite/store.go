@@ -268,6 +268,31 @@ func (s *Store) RunState(ctx context.Context, key phases.RunKey, now time.Time) 
 	return out, err
 }
 
+// RunsOf implements kernel.Store.
+func (s *Store) RunsOf(ctx context.Context, session wire.Session, prefix string,
+	now time.Time) ([]kernel.NamedRun, error) {
+	var out []kernel.NamedRun
+	last := len(prefix) - 1
+	end := prefix[:last] + string(rune(prefix[last]+1)) // behind every name with the prefix
+	err := s.readRows(ctx, "read runs of a session", func(v *view) error {
+		out = nil
+		return v.query("SELECT "+runColumns+" FROM runs WHERE runtime=? AND session=? AND run>=? AND run<? "+
+			"AND used_ns>=? AND length(metadata)>2 ORDER BY run LIMIT ?", func(st *sqlite3.Stmt) error {
+			r := kernel.NamedRun{Run: st.ColumnText(2)}
+			if err := v.row(restrict.Runs, st); err != nil {
+				return err
+			}
+			r.Version = st.ColumnInt64(3)
+			if err := json.Unmarshal(st.ColumnBlob(5, nil), &r.Metadata); err != nil {
+				return err
+			}
+			out = append(out, r)
+			return json.Unmarshal(st.ColumnBlob(6, nil), &r.Retries)
+		}, session.Runtime, session.Session, prefix, end, now.Add(-kernel.MetadataTTL), kernel.MaxRunsOf)
+	})
+	return out, err
+}
+
 // HookState implements kernel.Store.
 func (s *Store) HookState(ctx context.Context, namespace, key string) (kernel.StateValue, error) {
 	var out kernel.StateValue
