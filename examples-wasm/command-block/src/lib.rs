@@ -4,6 +4,10 @@
 //! It judges the commands that the host says would run, with resolved words, never the text: quotes, variables,
 //! wrappers and substitutions do not hide anything, and a mention in a string is no command.
 
+extern crate alloc;
+
+mod code;
+
 use belay_hook as hook;
 use hook::analysis::{self, Command, Line, Shell, Syntax, Word};
 use hook::{config, input};
@@ -75,7 +79,49 @@ fn judge_line(line: &Line) -> Result<Judgement, hook::Fail> {
     if let Some(reason) = listed(&line.text, &shell)? {
         return Ok(Judgement::Block(reason));
     }
+    match handed_on(&shell)? {
+        Judgement::Fine => {}
+        other => return Ok(other),
+    }
     Ok(doubt(&shell).map_or(Judgement::Fine, Judgement::Doubt))
+}
+
+/// The most commands of one line whose code, or the lines in whose arguments, are judged.
+const HANDED_ON: usize = 32;
+
+/// What the commands have other programs run: lines in their arguments, and code.
+fn handed_on(shell: &Shell) -> Result<Judgement, hook::Fail> {
+    let mut doubts = None;
+    let mut judged = 0;
+    for c in &shell.commands {
+        let mut lines = code::carried(c);
+        match code::given(shell, c)? {
+            Some(code::Found::Starts(texts)) => {
+                lines.extend(texts);
+                doubts.get_or_insert_with(|| format!("what the code given to {} would start cannot be told beforehand", c.name));
+            }
+            Some(code::Found::Deletes) => {
+                doubts.get_or_insert_with(|| format!("what the code given to {} would delete cannot be told beforehand", c.name));
+            }
+            Some(code::Found::Nothing) | None => {}
+        }
+        for line in &lines {
+            judged += 1;
+            if judged > HANDED_ON {
+                return Ok(Judgement::Doubt("the command hands on more than can be judged".into()));
+            }
+            // A text that is no command line is judged as far as it was read.
+            let inner = match analysis::shell_parse(line) {
+                Ok(inner) => inner,
+                Err(hook::Errno::TooLarge) => return Ok(Judgement::Block("the command is too long to be judged".into())),
+                Err(e) => return Err(e.into()),
+            };
+            if let Some(reason) = inner.commands.iter().find_map(|c| judge(&inner, c)) {
+                return Ok(Judgement::Block(reason));
+            }
+        }
+    }
+    Ok(doubts.map_or(Judgement::Fine, Judgement::Doubt))
 }
 
 const FETCH: [&str; 6] = ["curl", "wget", "fetch", "aria2c", "http", "https"];
@@ -199,6 +245,14 @@ fn deletes(c: &Command) -> Option<String> {
             let deep = c.has_flag('r', &["recursive"]) || c.has_flag('R', &[]);
             targets().find(|w| ((deep || w.glob) && wide(c, w)) || critical(w) || everything(w)).map(|w| says(w, "delete"))
         }
+        "unlink" | "rimraf" | "del" | "del-cli" | "trash" | "trash-put" => {
+            targets().find(|w| wide(c, w) || critical(w)).map(|w| says(w, "delete"))
+        }
+        // Their last place is made like the first, or emptied.
+        "rsync" if c.args().iter().any(|w| w.text.starts_with("--del") || w.text == "--remove-source-files") => {
+            targets().find(|w| wide(c, w)).map(|w| says(w, "delete what is below"))
+        }
+        "tar" if c.has_flag('\0', &["remove-files"]) => targets().find(|w| wide(c, w)).map(|w| says(w, "delete")),
         "mv" => targets().take(targets().count().saturating_sub(1)).find(|w| wide(c, w)).map(|w| says(w, "move away")),
         "chmod" | "chown" | "chgrp" if c.has_flag('R', &["recursive"]) => {
             targets().skip(1).find(|w| wide(c, w)).map(|w| says(w, "change the rights of"))
