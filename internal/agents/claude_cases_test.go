@@ -4,7 +4,7 @@ package agents_test
 
 import (
 	"slices"
-	"strings"
+	"sync"
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/agents"
@@ -67,71 +67,52 @@ func told(text string, got func(*claudeClient) string) func(*claudeClient) strin
 	}
 }
 
-func claudeVerdicts() []claudeCase {
-	return []claudeCase{
-		{group: verdicts, name: "an allowed command runs", scripts: calls(bash("echo ran > ran.txt")), want: always("runs"),
-			got: func(c *claudeClient) string {
-				if c.wrote("ran.txt") {
-					return "runs"
-				}
-				return "blocked"
-			}},
-		{group: verdicts, name: "a denied command does not run", scripts: calls(bash(denied)), want: always(held),
-			got: told("belay (command-block)", claudeRan)},
-		{group: verdicts, name: "a secret in an output does not reach the model", want: always(held),
-			scripts: calls(bash(secretCommand)), got: claudeLeaked},
-		{group: verdicts, name: "a secret in the output of a failed command does not reach the model", want: always(held),
-			scripts: calls(bash(secretCommand + "; exit 3")), got: func(c *claudeClient) string {
-				if c.model.Has(secret) {
-					return open
-				}
-				return held
-			}},
-		{group: verdicts, name: "a blocked prompt does not reach the model", want: always(held),
-			prompt: "do " + strings.Repeat("very much ", 300), scripts: calls(bash("true")),
-			got: func(c *claudeClient) string {
-				if c.model.Has("very much") {
-					return open
-				}
-				return held
-			}},
-		{group: verdicts, name: "a question is held in belay's queue", want: always(held),
-			scripts: calls(bash("git push origin main; echo ran > ran.txt")),
-			got: func(c *claudeClient) string {
-				if !c.model.Has("waiting for approval") || !strings.Contains(c.host.belay("approvals"), "git push") {
-					return "not in the queue"
-				}
-				return claudeRan(c)
-			}},
+// TestClaude runs all cases at all levels, with each version.
+func TestClaude(t *testing.T) {
+	bins := claudeBinaries(t)
+	for _, version := range claudeVersions() {
+		if bin := bins[version]; bin != "" {
+			t.Run(version, func(t *testing.T) { claudeMatrix(t, version, bin) })
+		}
 	}
 }
 
-// TestClaude runs all cases at all levels with the first version, and at the person's level with the others.
-func TestClaude(t *testing.T) {
-	bins := claudeBinaries(t)
-	for i, version := range claudeVersions() {
-		bin := bins[version]
-		if bin == "" {
-			continue
-		}
-		for _, k := range claudeVerdicts() {
+// claudeMatrix runs the cases beside each other, and notes their results in the order of the cases.
+func claudeMatrix(t *testing.T, version, bin string) {
+	var mu sync.Mutex
+	got := map[string]agents.Result{}
+	var order []string
+	t.Run("run", func(t *testing.T) {
+		for _, k := range slices.Concat(claudeVerdicts(), claudeSizes(), claudeEmbedded(), claudeFailures(), claudeWays()) {
 			levels := k.levels
 			if levels == nil {
 				levels = claudeLevels()
 			}
 			for _, level := range levels {
-				if i > 0 && level != agents.User {
-					continue
+				name := k.group + "/" + k.name + "/" + string(level)
+				if slices.Contains(order, name) {
+					t.Fatalf("two cases are named %s", name)
 				}
-				t.Run(version+"/"+k.group+"/"+k.name+"/"+string(level), func(t *testing.T) {
-					k.run(t, version, bin, level)
+				order = append(order, name)
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					r := k.run(t, bin, level)
+					mu.Lock()
+					defer mu.Unlock()
+					got[name] = r
 				})
 			}
+		}
+	})
+	for _, name := range order {
+		if r, ok := got[name]; ok {
+			record("Claude Code", version, r)
 		}
 	}
 }
 
-func (k claudeCase) run(t *testing.T, version, bin string, level agents.Level) {
+// run tries the case at one level and says what was seen.
+func (k claudeCase) run(t *testing.T, bin string, level agents.Level) agents.Result {
 	h := newHost(t, k.added)
 	c := newClaude(t, h, bin, level)
 	c.flags = slices.Clone(k.flags)
@@ -158,5 +139,5 @@ func (k claudeCase) run(t *testing.T, version, bin string, level agents.Level) {
 	if got != want {
 		t.Errorf("got %q, want %q\n%s\nthe model heard:\n%s", got, want, c.out, c.model.Outputs())
 	}
-	record("Claude Code", version, agents.Result{Group: k.group, Case: k.name, Level: level, Got: got, Note: k.note})
+	return agents.Result{Group: k.group, Case: k.name, Level: level, Got: got, Note: k.note}
 }

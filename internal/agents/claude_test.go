@@ -139,36 +139,47 @@ func (c *claudeClient) settings() string {
 
 // allowed are the tools that the client runs without a question of its own.
 const allowed = "Bash,Edit,Write,Read,Glob,Grep,NotebookEdit,Monitor,PowerShell,REPL,Agent,Skill,WebFetch," +
-	"mcp__notes__say"
+	"EnterWorktree," +
+	"mcp__notes__say,mcp__notes__bash"
 
 // run has the client work on the prompt without a person.
 func (c *claudeClient) run(prompt string, flags ...string) {
 	c.t.Helper()
-	wall := newWall(c.t)
-	args := []string{c.bin, "-p", prompt, "--model", "claude-scripted", "--allowedTools", allowed,
-		"--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"}
-	args = append(append(args, c.flags...), flags...)
+	args := append(append(claudeArgs(c.bin, prompt), c.flags...), flags...)
 	if c.level == agents.Managed {
 		args = overEtc(c.managed, args)
 	}
 	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "TMPDIR=" + c.t.TempDir(),
-		"BELAY_HOME=" + c.t.TempDir(),
-		"ANTHROPIC_BASE_URL=" + c.model.URL, "ANTHROPIC_API_KEY=dummy-key-of-a-test",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1",
-		"DISABLE_ERROR_REPORTING=1", "HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL,
-		"NO_PROXY=127.0.0.1,localhost"}, c.env...)
-	c.out, _ = run(c.t, c.project, env, args...)
-	wall.mu.Lock()
-	defer wall.mu.Unlock()
-	for _, host := range wall.tried {
-		c.t.Errorf("the client tried to reach %s", host)
-	}
+		"BELAY_HOME=" + c.t.TempDir()}, claudeEnv(c.t, c.model.URL)...)
+	c.out, _ = run(c.t, c.project, append(env, c.env...), args...)
 }
 
-// session is the id of the session that the client named last.
-func (c *claudeClient) session() string {
-	id := ""
-	for line := range strings.Lines(c.out) {
+// claudeArgs are the arguments with which the client works on the prompt without a person.
+func claudeArgs(bin, prompt string) []string {
+	return []string{bin, "-p", prompt, "--model", "claude-scripted", "--allowedTools", allowed,
+		"--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"}
+}
+
+// claudeEnv are the variables that lead the client to the scripted model, and keep it there: whatever it tries to
+// reach elsewhere fails the test.
+func claudeEnv(t *testing.T, url string) []string {
+	wall := newWall(t)
+	t.Cleanup(func() {
+		wall.mu.Lock()
+		defer wall.mu.Unlock()
+		for _, host := range wall.tried {
+			t.Errorf("the client tried to reach %s", host)
+		}
+	})
+	return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=dummy-key-of-a-test",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1",
+		"DISABLE_ERROR_REPORTING=1", "HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL,
+		"NO_PROXY=127.0.0.1,localhost"}
+}
+
+// sessionOf is the id of the session that the client's output names last, or "".
+func sessionOf(out string) (id string) {
+	for line := range strings.Lines(out) {
 		var v struct {
 			Session string `json:"session_id"`
 		}
@@ -176,16 +187,17 @@ func (c *claudeClient) session() string {
 			id = v.Session
 		}
 	}
-	if id == "" {
-		c.t.Fatalf("the client names no session:\n%s", c.out)
-	}
 	return id
 }
 
 // resume goes on with the session that ran last.
 func (c *claudeClient) resume(prompt string, flags ...string) {
 	c.t.Helper()
-	c.run(prompt, append([]string{"--resume", c.session()}, flags...)...)
+	id := sessionOf(c.out)
+	if id == "" {
+		c.t.Fatalf("the client names no session:\n%s", c.out)
+	}
+	c.run(prompt, append([]string{"--resume", id}, flags...)...)
 }
 
 // bash is a call of the client's shell.

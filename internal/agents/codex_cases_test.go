@@ -3,7 +3,6 @@
 package agents_test
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/belay-hooks/belay/internal/agents"
 )
@@ -299,7 +297,8 @@ func codexFailures() []kase {
 			scripts: onFirst(func(c *codexClient) { c.host.signal(syscall.SIGSTOP) }, shell("echo ran > ran.txt")),
 			prepare: leave, got: ran},
 		{group: failures, name: "something else stands at the socket and answers garbage", levels: only, want: always(held),
-			scripts: onFirst(garbage, shell("echo ran > ran.txt")), prepare: leave, got: ran},
+			scripts: onFirst(func(c *codexClient) { listenGarbage(c.host) }, shell("echo ran > ran.txt")), prepare: leave,
+			got: ran},
 		{group: failures, name: "belay-hook is not there", levels: only, want: always(open),
 			note:    "Codex goes on when a hook's program is missing",
 			scripts: script(shell("echo ran > ran.txt")),
@@ -323,34 +322,6 @@ func codexFailures() []kase {
 				return held
 			}},
 	}
-}
-
-// garbage puts a listener in the daemon's place that answers anything with text that is no answer.
-func garbage(c *codexClient) {
-	c.host.stop()
-	path := filepath.Join(c.host.state, "belay.sock")
-	_ = os.Remove(path)
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		c.t.Error(err)
-		return
-	}
-	c.t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
-				_, _ = conn.Read(make([]byte, 64<<10))
-				_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" +
-					`{"stdout":"{}","stderr":"","exit":0} and more`))
-			}()
-		}
-	}()
 }
 
 func TestCodex(t *testing.T) {

@@ -5,6 +5,7 @@ package agents_test
 import (
 	"bytes"
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -67,6 +68,7 @@ type host struct {
 	t     *testing.T
 	bin   string // directory with belay and belay-hook
 	state string
+	flags []string // of serve
 	serve *exec.Cmd
 }
 
@@ -113,7 +115,7 @@ func (h *host) belay(args ...string) string {
 
 func (h *host) start() {
 	h.t.Helper()
-	h.serve = exec.Command(filepath.Join(h.bin, "belay"), "serve", "--state", h.state)
+	h.serve = exec.Command(filepath.Join(h.bin, "belay"), append([]string{"serve", "--state", h.state}, h.flags...)...)
 	if err := h.serve.Start(); err != nil {
 		h.t.Fatal(err)
 	}
@@ -142,6 +144,34 @@ func (h *host) stop() {
 	h.signal(syscall.SIGKILL)
 	_ = h.serve.Wait()
 	h.serve = nil
+}
+
+// listenGarbage puts a listener in the daemon's place that answers anything with text that is no answer.
+func listenGarbage(h *host) {
+	h.stop()
+	path := filepath.Join(h.state, "belay.sock")
+	_ = os.Remove(path)
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		h.t.Error(err)
+		return
+	}
+	h.t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+				_, _ = conn.Read(make([]byte, 64<<10))
+				_, _ = conn.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n" +
+					`{"stdout":"{}","stderr":"","exit":0} and more`))
+			}()
+		}
+	}()
 }
 
 // wall is a proxy that lets nothing out and remembers who tried.
@@ -187,4 +217,10 @@ func overEtc(dir string, args []string) []string {
 	}
 	return append([]string{"unshare", flag, "sh", "-c",
 		"mount -t overlay overlay -o lowerdir=" + dir + `/etc:/etc /etc && exec "$@"`, "sh"}, args...)
+}
+
+// status is what belay says about itself, red or not.
+func (h *host) status() string {
+	out, _ := exec.Command(filepath.Join(h.bin, "belay"), "status", "--state", h.state).CombinedOutput()
+	return string(out)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,8 +36,8 @@ func record(client, version string, r agents.Result) {
 	seen.clients[i].Results = append(seen.clients[i].Results, r)
 }
 
-// TestMain writes the results of a complete run to BELAY_AGENTS_RESULTS, when that is set. As an MCP server it
-// is what the clients start.
+// TestMain writes the results of the groups that a run without a failure ran to BELAY_AGENTS_RESULTS, when
+// that is set. As an MCP server it is what the clients start.
 func TestMain(m *testing.M) {
 	if os.Getenv("BELAY_AGENTS_MCP") != "" {
 		serveMCP()
@@ -44,15 +45,24 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	if dir := os.Getenv("BELAY_AGENTS_RESULTS"); dir != "" && code == 0 {
+		older, err := agents.Read(dir)
 		for _, c := range seen.clients {
-			b, err := c.Encode()
+			for _, o := range older {
+				if o.Name == c.Name && o.Version == c.Version {
+					c = c.Over(o)
+				}
+			}
+			var b []byte
+			if err == nil {
+				b, err = c.Encode()
+			}
 			if err == nil {
 				err = os.WriteFile(filepath.Join(dir, fileName(c)), b, 0o644)
 			}
-			if err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				code = 1
-			}
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
 		}
 	}
 	os.Exit(code)
@@ -63,15 +73,20 @@ func fileName(c agents.Client) string {
 	return strings.ReplaceAll(strings.ToLower(c.Name), " ", "-") + "-" + c.Version + ".json"
 }
 
-// serveMCP is an MCP server on standard input with one tool, which prints a secret and its arguments.
+// serveMCP is an MCP server on standard input. Its tool say prints a secret and its arguments; bash runs a command.
 func serveMCP() {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	tool := func(name, member string) map[string]any {
+		return map[string]any{"name": name, "description": name, "inputSchema": map[string]any{"type": "object",
+			"properties": map[string]any{member: map[string]any{"type": "string"}}}}
+	}
 	for {
 		var req struct {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
 			Params struct {
 				ProtocolVersion string          `json:"protocolVersion"`
+				Name            string          `json:"name"`
 				Arguments       json.RawMessage `json:"arguments"`
 			} `json:"params"`
 		}
@@ -88,12 +103,18 @@ func serveMCP() {
 				"capabilities": map[string]any{"tools": map[string]any{}},
 				"serverInfo":   map[string]any{"name": "notes", "version": "1"}}
 		case "tools/list":
-			result = map[string]any{"tools": []any{map[string]any{"name": "say", "description": "says",
-				"inputSchema": map[string]any{"type": "object", "properties": map[string]any{
-					"text": map[string]any{"type": "string"}}}}}}
+			result = map[string]any{"tools": []any{tool("say", "text"), tool("bash", "command")}}
 		case "tools/call":
-			result = map[string]any{"content": []any{map[string]any{"type": "text",
-				"text": "token " + secret + " " + string(req.Params.Arguments)}}}
+			text := "token " + secret + " " + string(req.Params.Arguments)
+			if req.Params.Name == "bash" {
+				var args struct {
+					Command string `json:"command"`
+				}
+				_ = json.Unmarshal(req.Params.Arguments, &args)
+				b, err := exec.Command("sh", "-c", args.Command).CombinedOutput()
+				text = fmt.Sprintf("%s %v", b, err)
+			}
+			result = map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 		}
 		_ = out.Encode(map[string]any{"jsonrpc": "2.0", "id": req.ID, "result": result})
 	}

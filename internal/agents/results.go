@@ -77,6 +77,14 @@ func Read(dir string) ([]Client, error) {
 	return out, nil
 }
 
+// Over returns the client's results with those that an older run has of groups that this one did not run.
+func (c Client) Over(older Client) Client {
+	ran := firsts(c.Results, func(r Result) string { return r.Group })
+	kept := slices.DeleteFunc(slices.Clone(older.Results), func(r Result) bool { return slices.Contains(ran, r.Group) })
+	c.Results = append(kept, c.Results...)
+	return c
+}
+
 // Encode returns the file of a client: its results in the order of groups, cases and levels as they
 // first came.
 func (c Client) Encode() ([]byte, error) {

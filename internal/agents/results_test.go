@@ -3,6 +3,7 @@ package agents_test
 import (
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,6 +23,16 @@ func TestThePageHoldsTheResults(t *testing.T) {
 	want, err := agents.Insert(string(page), agents.Tables(clients))
 	if err != nil || want != string(page) {
 		t.Errorf("docs/AGENTS.md holds other tables; `go run ./internal/agents/table` writes them: %v", err)
+	}
+}
+
+// A run of one group leaves the others as they were.
+func TestOver(t *testing.T) {
+	older := agents.Client{Results: []agents.Result{{Group: "a", Case: "1"}, {Group: "a", Case: "2"}, {Group: "b", Case: "3"}}}
+	got := agents.Client{Name: "Toy", Results: []agents.Result{{Group: "a", Case: "4"}}}.Over(older)
+	want := []agents.Result{{Group: "b", Case: "3"}, {Group: "a", Case: "4"}}
+	if got.Name != "Toy" || !slices.Equal(got.Results, want) || len(older.Results) != 3 || older.Results[0].Case != "1" {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
