@@ -3,6 +3,7 @@ package belay
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -135,7 +136,8 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	home, _ := os.UserHomeDir()
 	running, err = kernel.Open(ctx, conf.kernelConfig(), kernel.Options{
 		Store: storage.Front, Loader: hooks, Redactor: detector, Digester: keys.Digests, LeaseKey: keys.Lease,
-		StoreID: keys.Events.StoreID(), Observer: o.Observer, Recorder: records.Recorder(), Clock: o.Clock, Logger: log,
+		Terminal: keys.Terminal.Public().(ed25519.PublicKey),
+		StoreID:  keys.Events.StoreID(), Observer: o.Observer, Recorder: records.Recorder(), Clock: o.Clock, Logger: log,
 		Tools: executor(&o, tools), Files: files(&o), Home: home, UnsafeFailOpen: o.UnsafeFailOpen,
 		IntentDir: noted(dir, &o, "intents"), SpoolPath: noted(dir, &o, notes.SpoolName), ClockPath: clockPath(dir, &o),
 		Retain: retain(&o, records.Ready),

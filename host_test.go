@@ -300,7 +300,7 @@ func TestStateDirectoryIsPrivate(t *testing.T) {
 	}
 	// One for each use.
 	uses := []string{"approval-item", "approval-key", "cache", "checkpoint", "event-input", "event-output", "lease",
-		"redact"}
+		"redact", "terminal"}
 	if !slices.Equal(names, uses) {
 		t.Errorf("keys %v, want %v", names, uses)
 	}

@@ -120,7 +120,11 @@ func (i *invocation) lookUpApproval(ctx context.Context, c *chain, verdict *phas
 	}
 	verdict.Approval = &phases.ApprovalRef{ID: pending.fresh.ID, Expires: pending.fresh.Expires}
 	if !i.snap.authority.Protected() && !i.snap.authority.Unsigned {
-		verdict.Notes = append(verdict.Notes, "no reviewer can approve this yet: none has a key (`belay reviewer init`)")
+		note := "no reviewer can approve this yet: none has a key (`belay reviewer init`)"
+		if i.snap.authority.Terminal != nil {
+			note += "; until then a person decides at a terminal"
+		}
+		verdict.Notes = append(verdict.Notes, note)
 	}
 	return pending, nil
 }

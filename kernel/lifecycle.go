@@ -73,7 +73,7 @@ func Open(ctx context.Context, cfg *Config, options Options) (*Kernel, error) {
 		spool:   newSpool(options.SpoolPath),
 		journal: journal{options.IntentDir}, retained: newRetained(options.Retain),
 		watch: notes.NewClockWatch(options.ClockPath)}
-	snap, err := newSnapshot(ctx, cfg, options.Loader)
+	snap, err := newSnapshot(ctx, cfg, options.Loader, options.Terminal)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (k *Kernel) Reload(ctx context.Context, cfg *Config) error {
 	if cfg == nil {
 		return fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	snap, err := newSnapshot(ctx, cfg, k.options.Loader)
+	snap, err := newSnapshot(ctx, cfg, k.options.Loader, k.options.Terminal)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (k *Kernel) Hooks() []wire.Hook {
 // Examine says how the bindings of a configuration would stand, without taking
 // it into use: look is asked in place of a Loader. The error is ErrConfig.
 func Examine(cfg *Config, look func(BindingSpec) (*Loaded, error)) ([]wire.Hook, error) {
-	s, err := newSnapshot(context.Background(), cfg, loaderFunc(look))
+	s, err := newSnapshot(context.Background(), cfg, loaderFunc(look), nil)
 	if err != nil {
 		return nil, err
 	}

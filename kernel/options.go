@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
 	"errors"
 	"log/slog"
@@ -116,6 +117,10 @@ type Options struct {
 	// StoreID names the state directory in the orders of reviewers (Order.Store). ""
 	// means that no order counts.
 	StoreID string
+
+	// Terminal verifies what a person decides at a terminal about an ask. It counts only
+	// while no reviewer is registered. Nil means that such decisions never count.
+	Terminal ed25519.PublicKey
 
 	// LeaseKey hashes the tokens of leases: 32 bytes. Nil means one that lives as long
 	// as the process.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"cmp"
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -85,12 +86,13 @@ type require struct {
 // newSnapshot loads everything that the configuration names. A hook that cannot
 // be loaded is kept as one that fails; only a configuration that contradicts
 // itself is an error.
-func newSnapshot(ctx context.Context, cfg *Config, loader Loader) (*snapshot, error) {
+func newSnapshot(ctx context.Context, cfg *Config, loader Loader, terminal ed25519.PublicKey) (*snapshot, error) {
 	snap := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget,
 		raw:     cfg.RawToolResults,
 		noTools: cfg.NoTools, changed: cfg.LatchChangedCalls, judges: cfg.Judges, users: 1, required: cfg.Require}
 	snap.approvals = queue.WithDefaults(cfg.Approvals)
-	snap.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned}
+	snap.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned,
+		Terminal: terminal}
 	if snap.budget <= 0 {
 		snap.budget = defaultChainBudget
 	}

@@ -149,7 +149,7 @@ func layers() map[string][]string {
 			"internal/recording", "kernel/approvals", "internal/statedir", "adapters", "adapters/...", "client",
 			"cmd/internal/dispatch", "internal/peercred",
 			"internal/sink", "internal/statelog"}, assembled...),
-		"cmd/internal/cli": append([]string{"internal/queue", "internal/daemonapi", "internal/files", "internal/install",
+		"cmd/internal/cli": append([]string{"internal/queue", "internal/daemonapi", "internal/files", "internal/install", "internal/keyring",
 			"internal/redaction",
 			"client/wire", verifying, "cmd/internal/signing", "cmd/internal/hookcmd",
 			"kernel/approvals", "adapters", "adapters/...", "harness/conformance", "internal/fuzz", "internal/recording",

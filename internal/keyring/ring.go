@@ -3,6 +3,9 @@
 package keyring
 
 import (
+	"crypto/ed25519"
+	"errors"
+
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/statedir"
@@ -15,6 +18,10 @@ type Ring struct {
 	Lease   []byte        // hashes tokens of leases
 	Cache   []byte        // authenticates compiled code
 	Events  *eventlog.Key // signs checkpoints
+
+	// Terminal signs what a person decides at a terminal while no reviewer is registered. A program of the
+	// same user can read it: it shows that a decision came by the command, not that a person made it.
+	Terminal ed25519.PrivateKey
 }
 
 // Open reads the keys of a state directory and makes those that are missing. The error is
@@ -51,5 +58,29 @@ func open(dir string) (*Ring, error) {
 	if k.Events, err = eventlog.NewKey(seed); err != nil {
 		return nil, err
 	}
+	if k.Terminal, err = terminal(dir); err != nil {
+		return nil, err
+	}
 	return k, nil
+}
+
+// Terminal reads the key that signs what a person decides at a terminal, and makes it where it is
+// missing. The error is statedir.ErrUnusable.
+func Terminal(dir string) (ed25519.PrivateKey, error) {
+	key, err := terminal(statedir.Keys(dir))
+	if err != nil {
+		return nil, statedir.Unusable("keys", err)
+	}
+	return key, nil
+}
+
+func terminal(keys string) (ed25519.PrivateKey, error) {
+	seed, err := statedir.MakeKey(keys, "terminal")
+	if err != nil {
+		return nil, err
+	}
+	if len(seed) != ed25519.SeedSize {
+		return nil, errors.New("terminal.key is no key")
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
 }

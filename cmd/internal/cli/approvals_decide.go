@@ -29,7 +29,8 @@ func (a *App) approvalsDecideCmd(verdict approvals.Verdict) *cobra.Command {
 	verb, short, long := "approve", "Approve exactly this, once",
 		`approve signs that exactly this may go on: an action with these arguments, by this agent
 in this session, once; or a hook with this digest and these capabilities. It shows what
-that is, then asks for the reviewer's passphrase on the terminal.
+that is, then asks for the reviewer's passphrase on the terminal. While no reviewer has
+a key, what a hook asks is approved by a yes at a terminal, and nowhere else.
 
 A hook that was approved and could not be bound then (belay.yaml could not be written,
 say) is bound by the same command once more, without another signature.`
@@ -183,6 +184,9 @@ func (a *App) signDecision(item *approvals.Item, verdict approvals.Verdict,
 	if err := a.believable(); err != nil {
 		return approvals.Decision{}, err
 	}
+	if len(file.Reviewers) == 0 && item.Kind == approvals.KindAsk {
+		return a.decideAtTerminal(dir, item, verdict, options.reason, holds)
+	}
 	name, key, err := a.reviewerKey(dir, file, options.as, options.key)
 	if err != nil {
 		return approvals.Decision{}, err
@@ -207,6 +211,7 @@ func protection(f *config.File) (ok bool, text, advice string) {
 			"unprotected: decisions count without a signature, so that an agent of this user can approve for itself",
 			"`belay reviewer init` makes a key; then take approvals.unsigned out of belay.yaml."
 	}
-	return false, "unprotected: no reviewer has a key, so that nothing can be approved",
+	return false,
+		"unprotected: no reviewer has a key; what hooks ask is decided at a terminal, and nothing else is approved",
 		"A person makes a key with `belay reviewer init`."
 }

@@ -254,7 +254,7 @@ func (a *App) reviewerList(asJSON bool) error {
 		return a.printJSON(rows)
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(a.Err, "No reviewer has a key: nothing can be approved. `belay reviewer init` makes one.")
+		fmt.Fprintln(a.Err, "No reviewer has a key: only what hooks ask is decided, at a terminal. `belay reviewer init` makes one.")
 		return nil
 	}
 	t := newTable("NAME", "KEY", "FILE")
