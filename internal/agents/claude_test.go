@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/agents"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // claudeVersions are those that docs/runtimes/claude-code.md speaks of. The first runs all cases at all levels, the
@@ -203,4 +204,38 @@ func (c *claudeClient) resume(prompt string, flags ...string) {
 // bash is a call of the client's shell.
 func bash(command string) Call {
 	return Call{Tool: "Bash", Input: map[string]any{"command": command, "description": "as scripted"}}
+}
+
+// Each tool that the client tells about has a row in belay's table, and stands in the list that `make test` compares
+// the table with.
+func TestClaudeToolsAreKnown(t *testing.T) {
+	list, err := os.ReadFile("../../phases/testdata/tools/claude-code.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, bin := range claudeBinaries(t) {
+		c := newClaude(t, newHost(t, ""), bin, agents.User)
+		c.connect()
+		c.run("do as scripted")
+		var init struct {
+			Subtype string
+			Tools   []string
+		}
+		for line := range strings.Lines(c.out) {
+			if json.Unmarshal([]byte(line), &init) == nil && init.Subtype == "init" {
+				break
+			}
+		}
+		if len(init.Tools) < 10 {
+			t.Fatalf("%s names %q:\n%s", version, init.Tools, c.out)
+		}
+		for _, tool := range init.Tools {
+			if _, known := phases.NormalizeTool("claude-code", tool); !known {
+				t.Errorf("%s: belay does not know the client's tool %s", version, tool)
+			}
+			if !strings.Contains(string(list)+"\n", "\n"+tool+"\n") && !strings.Contains(string(list), "\n"+tool+" ") {
+				t.Errorf("%s: phases/testdata/tools/claude-code.txt has no %s", version, tool)
+			}
+		}
+	}
 }

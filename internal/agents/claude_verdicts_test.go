@@ -47,6 +47,9 @@ func claudeVerdicts() []claudeCase {
 		{group: verdicts, name: "the same by Monitor", want: always(held), got: told("belay (command-block)", claudeRan),
 			scripts: calls(Call{Tool: "Monitor", Input: map[string]any{"command": denied, "description": "as scripted",
 				"timeout_ms": 5000, "persistent": false}})},
+		{group: verdicts, name: "the same by PowerShell", want: always(held), got: told("belay (command-block)", claudeRan),
+			prepare: func(c *claudeClient) { c.env = append(c.env, "CLAUDE_CODE_USE_POWERSHELL_TOOL=1") },
+			scripts: calls(Call{Tool: "PowerShell", Input: map[string]any{"command": denied, "description": "as scripted"}})},
 		{group: verdicts, name: "the same by an MCP tool that takes a command", want: always(held), prepare: notes("notes"),
 			scripts: calls(Call{Tool: "mcp__notes__bash", Input: map[string]any{"command": denied}}),
 			got:     told("belay (command-block)", claudeRan)},
@@ -99,6 +102,15 @@ func claudeVerdicts() []claudeCase {
 			got: func(c *claudeClient) string {
 				if !c.model.Has("waiting for approval") || !strings.Contains(c.host.belay("approvals"), "git push") {
 					return "not in the queue"
+				}
+				return claudeRan(c)
+			}},
+		{group: verdicts, name: "a question is put to the client where a person is there; without one the client refuses",
+			want: always(held), scripts: calls(bash("git push origin main; echo ran > ran.txt")),
+			prepare: wrapped("export CLAUDE_CODE_ENTRYPOINT=cli CLAUDE_CODE_SESSION_ATTENDED=1"),
+			got: func(c *claudeClient) string {
+				if c.model.Has("waiting for approval") || !c.model.Has("belay (ask-push)") {
+					return "belay did not put it to the client"
 				}
 				return claudeRan(c)
 			}},

@@ -22,7 +22,6 @@ type Messages struct {
 	scripts []Script
 	turns   map[string]int // by the prompt of the script
 	answers int
-	tools   []string // that the client offers
 }
 
 func newMessages(t *testing.T) *Messages {
@@ -73,11 +72,9 @@ func (m *Messages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var req struct {
-		Stream bool `json:"stream"`
-		Tools  []struct {
-			Name string `json:"name"`
-		} `json:"tools"`
-		Messages []said `json:"messages"`
+		Stream   bool              `json:"stream"`
+		Tools    []json.RawMessage `json:"tools"`
+		Messages []said            `json:"messages"`
 	}
 	if err := json.Unmarshal(body, &req); err != nil {
 		http.Error(w, "bad request", http.StatusBadRequest)
@@ -98,11 +95,6 @@ func (m *Messages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		turn = m.next(prompts)
 	}
 	m.mu.Lock()
-	for _, t := range req.Tools {
-		if !contains(m.tools, t.Name) {
-			m.tools = append(m.tools, t.Name)
-		}
-	}
 	m.answers++
 	n := m.answers
 	m.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
 )
 
@@ -71,6 +72,9 @@ func Danger(name string, level Level, place Place, hook Hook, read Reader) []Fin
 	var found []Finding
 	if name == codex.Runtime {
 		found = codexStart(place, read)
+	}
+	if name == claudecode.Runtime {
+		found = preloadable(hook.Program)
 	}
 	settings := ""
 	if files := place.files(name, level); len(files) > 0 {

@@ -28,7 +28,7 @@ func Ways() []Way {
 		{claude, "a repository's settings name a proxy", all, "a command over the unix socket; managed: NO_PROXY"},
 		{claude, "a repository's settings set BELAY_HOME", all, "--state in the hook's arguments"},
 		{claude, "a repository's settings set LD_PRELOAD or PATH", all,
-			"exec form, absolute path: no shell; belay-hook loads no library"},
+			"exec form, absolute path: no shell; doctor is red where belay-hook loads libraries"},
 		{claude, "the agent empties the settings, or sets disableAllHooks", all,
 			"the settings guard, which belay init binds"},
 		{claude, "another program does so while a session runs", all,
