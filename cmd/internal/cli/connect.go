@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,7 +25,8 @@ type connectOptions struct {
 	user, project, local, managed bool
 	yes, print, json              bool
 	hook, daemon, root            string
-	connected                     bool // false: disconnect
+	connected                     bool       // false: disconnect
+	guard                         guardOffer // how the offer to bind the settings guard ended
 }
 
 func (a *App) connectCmd() *cobra.Command {
@@ -42,6 +44,9 @@ project's people share, --local (Claude Code) one person's in one project, --man
 machine's, which neither a repository nor an agent can change. It prints which ways past
 belay stay open at that level; docs/AGENTS.md has them all.
 
+Where belay.yaml was made before there was a settings guard, connect offers to bind that
+hook, too: it has an agent's changes of settings and of belay's files wait for a person.
+
 Without a name it says which runtimes are here, and what it would do.`,
 		Example: `  belay connect
   belay connect claude-code
@@ -53,7 +58,7 @@ Without a name it says which runtimes are here, and what it would do.`,
 			if len(args) == 0 {
 				return a.connectFind(o)
 			}
-			return a.connect(args[0], o)
+			return a.connect(cmd.Context(), args[0], o)
 		},
 	}
 	a.connectFlags(cmd, &o)
@@ -72,7 +77,7 @@ func (a *App) disconnectCmd() *cobra.Command {
 other byte as it is. Without belay's entries the runtime asks belay nothing: every action
 goes on.`,
 		Args: oneArg("the name of a runtime"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.connect(args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.connect(cmd.Context(), args[0], o) },
 	}
 	a.connectFlags(cmd, &o)
 	return cmd
@@ -128,7 +133,7 @@ func mayConnect(o connectOptions, verb, name string, root bool) error {
 	return nil
 }
 
-func (a *App) connect(name string, o connectOptions) error {
+func (a *App) connect(ctx context.Context, name string, o connectOptions) error {
 	verb := "connect"
 	if !o.connected {
 		verb = "disconnect"
@@ -166,7 +171,8 @@ func (a *App) connect(name string, o connectOptions) error {
 		danger = connect.Danger(name, plan.Level, place, hook, w.Read)
 	}
 	if !plan.Changes() {
-		return a.connectStays(plan, o, danger)
+		o.guard, err = a.connectGuard(ctx, hook, o)
+		return errors.Join(a.connectStays(plan, o, danger), err)
 	}
 	if !o.json {
 		a.connectDiff(plan)
@@ -187,7 +193,21 @@ func (a *App) connect(name string, o connectOptions) error {
 			backups = append(backups, backup)
 		}
 	}
-	return a.connectDone(plan, o, backups, danger)
+	o.guard, err = a.connectGuard(ctx, hook, o)
+	return errors.Join(a.connectDone(plan, o, backups, danger), err)
+}
+
+// connectGuard has the settings guard bound in the state directory that the hooks ask, where it was
+// made before there was one. Root edits no configuration of a user's.
+func (a *App) connectGuard(ctx context.Context, hook connect.Hook, o connectOptions) (guardOffer, error) {
+	switch {
+	case !o.connected || hook.State == "" || o.root != "":
+		return "", nil
+	case a.Geteuid() == 0 && o.managed:
+		fmt.Fprintf(a.Err, "Whether a settings guard is bound in %s, `belay doctor` of its user says.\n", safe(hook.State))
+		return "", nil
+	}
+	return a.offerGuard(ctx, hook.State, o.yes)
 }
 
 // connectHook returns the command that a runtime is to start.
@@ -346,14 +366,15 @@ type connectReport struct {
 	Files   []connectFile `json:"files"`
 	Backups []string      `json:"backups,omitzero"`
 	Notes   []string      `json:"notes,omitzero"`
+	Guard   guardOffer    `json:"guard,omitzero"`  // bound, added or missing: the settings guard in belay.yaml
 	Open    []string      `json:"open,omitzero"`   // ways past belay that stay open at this level
 	Danger  []string      `json:"danger,omitzero"` // what can keep belay-hook from being started, or replace it
 }
 
-func (a *App) connectJSON(plan connect.Plan, connected, written bool, backups []string,
+func (a *App) connectJSON(plan connect.Plan, o connectOptions, written bool, backups []string,
 	danger []connect.Finding) error {
 	r := connectReport{Runtime: plan.Runtime, Level: plan.Level, Changed: plan.Changes(), Written: written,
-		Backups: backups, Notes: plan.Notes}
+		Backups: backups, Notes: plan.Notes, Guard: o.guard}
 	for _, c := range plan.Files {
 		f := connectFile{Path: c.Path, Changed: c.Changes()}
 		if c.New != nil {
@@ -362,7 +383,7 @@ func (a *App) connectJSON(plan connect.Plan, connected, written bool, backups []
 		}
 		r.Files = append(r.Files, f)
 	}
-	if connected {
+	if o.connected {
 		for _, w := range connect.OpenAt(plan.Runtime, plan.Level) {
 			r.Open = append(r.Open, w.What)
 		}
@@ -375,7 +396,7 @@ func (a *App) connectJSON(plan connect.Plan, connected, written bool, backups []
 
 func (a *App) connectPrint(plan connect.Plan, o connectOptions) error {
 	if o.json {
-		return a.connectJSON(plan, o.connected, false, nil, nil)
+		return a.connectJSON(plan, o, false, nil, nil)
 	}
 	for _, c := range plan.Files {
 		if len(plan.Files) > 1 {
@@ -392,7 +413,7 @@ func (a *App) connectPrint(plan connect.Plan, o connectOptions) error {
 
 func (a *App) connectStays(plan connect.Plan, o connectOptions, danger []connect.Finding) error {
 	if o.json {
-		return a.connectJSON(plan, o.connected, false, nil, danger)
+		return a.connectJSON(plan, o, false, nil, danger)
 	}
 	said := "is connected already"
 	if !o.connected {
@@ -417,7 +438,7 @@ func (a *App) connectDanger(danger []connect.Finding) {
 
 func (a *App) connectDone(plan connect.Plan, o connectOptions, backups []string, danger []connect.Finding) error {
 	if o.json {
-		return a.connectJSON(plan, o.connected, true, backups, danger)
+		return a.connectJSON(plan, o, true, backups, danger)
 	}
 	for _, b := range backups {
 		fmt.Fprintf(a.Out, "A copy of the former file is %s.\n", safe(b))

@@ -38,11 +38,15 @@ func (a *App) doctorCmd() *cobra.Command {
 		Long: `doctor looks at the state directory and says what is wrong with it.
 
 With --fix it first offers to grant what bound hooks import and belay.yaml does not
-grant: it shows what would change in belay.yaml, asks, and writes it.`,
+grant, and, where a runtime is connected, to bind the settings guard: it shows what would
+change in belay.yaml, asks, and writes it.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if fix {
 				if err := a.doctorFix(cmd.Context(), yes); err != nil {
+					return err
+				}
+				if err := a.doctorGuard(cmd.Context(), yes); err != nil {
 					return err
 				}
 			} else if yes {
@@ -52,7 +56,7 @@ grant: it shows what would change in belay.yaml, asks, and writes it.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&fix, "fix", false, "offer to grant what bound hooks import without a grant")
+	cmd.Flags().BoolVar(&fix, "fix", false, "offer to grant what bound hooks import without a grant, and to bind the settings guard")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --fix: do not ask")
 	return cmd
 }
@@ -134,13 +138,17 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		fail("configuration", err.Error(), "")
 		return out
 	}
-	if _, err := config.Parse(src); err != nil {
+	file, err := config.Parse(src)
+	if err != nil {
 		fail("configuration", err.Error(), "Until it is mended every action is blocked.")
 		return out
 	}
 	ok("configuration", config.Revision(src))
 
 	out = append(out, a.examineWiring(ctx, dir)...)
+	if f := a.examineGuard(dir, file); f != nil {
+		out = append(out, *f)
+	}
 	if a.examineDaemon(ctx, dir, ok, warn, fail) {
 		return out
 	}
