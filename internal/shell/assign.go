@@ -1,6 +1,10 @@
 package shell
 
-import "mvdan.cc/sh/v3/syntax"
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 func (w *walker) assign(e *env, a *syntax.Assign) {
 	if a.Name == nil {
@@ -65,4 +69,18 @@ func (w *walker) declare(e *env, x *syntax.DeclClause, c ctx) {
 		}
 	}
 	w.run(e, words, nil, nil, c, w.raw(x))
+	w.exported(e, words, c, w.raw(x))
+}
+
+// exported walks what programs run of the variables that they get from now on.
+func (w *walker) exported(e *env, words []Word, c ctx, raw string) {
+	exports, i := words[0].Text == "export", len(w.reply.Commands)-1
+	for _, word := range words[1:] {
+		name, value, ok := strings.Cut(word.Text, "=")
+		if strings.HasPrefix(word.Text, "-") {
+			exports = exports || strings.Contains(word.Text, "x")
+		} else if ok && (exports || forPrompt(name)) {
+			w.environment(e, []Assign{{Name: name, Value: Word{Text: value, Known: word.Known}}}, c, raw, i)
+		}
+	}
 }

@@ -28,7 +28,8 @@ func replOf(name string) (repl, bool) {
 	case "pwsh", "powershell", "csh", "tcsh", "elvish", "nu", "xonsh":
 		return repl{given: "cCfF", givens: []string{"command", "commands", "file"}}, true
 	case "node", "nodejs", "bun", "deno":
-		return repl{given: "epv", givens: []string{"eval", "print", "version", "help", "check", "run", "test"}, opens: "i",
+		return repl{given: "epv", givens: []string{"eval", "print", "version", "help", "check", "run", "test"},
+			opens:  "i",
 			values: "rC",
 			longs: []string{"require", "import", "loader", "experimental-loader", "conditions", "env-file", "title",
 				"input-type",
@@ -37,7 +38,8 @@ func replOf(name string) (repl, bool) {
 		return repl{given: "eEvhrl", givens: []string{"eval", "version", "help"}, values: "ICdx"}, true
 	case "irb", "pry", "ghci", "iex", "R", "scala", "jshell", "clj", "ipython", "ipython3", "bpython", "ptpython",
 		"expect",
-		"gdb", "lldb", "pdb", "rdb", "sbcl", "guile", "racket", "ocaml", "utop", "swipl", "octave", "maxima", "gp", "erl":
+		"gdb", "lldb", "pdb", "rdb", "sbcl", "guile", "racket", "ocaml", "utop", "swipl", "octave", "maxima",
+		"gp", "erl":
 		return repl{given: "ecfb",
 			givens: []string{"version", "help", "batch", "eval", "execute", "command", "vanilla", "slave", "file"},
 			need:   never}, true
@@ -52,7 +54,8 @@ func replOf(name string) (repl, bool) {
 		return repl{need: never}, true
 	case "su", "login", "newgrp", "machinectl", "script", "tmux", "screen", "zellij", "byobu", "dtach", "abduco":
 		return repl{given: "c", givens: []string{"command", "version", "help"}, need: never}, true
-	case "vi", "vim", "nvim", "view", "ex", "ed", "emacs", "nano", "pico", "joe", "micro", "less", "more", "most", "man",
+	case "vi", "vim", "nvim", "view", "ex", "ed", "emacs", "nano", "pico", "joe", "micro", "less", "more",
+		"most", "man",
 		"mc",
 		"ranger", "nnn", "vifm", "lf", "top", "htop":
 		return repl{given: "", givens: []string{"version", "help", "batch"}, need: never}, true
@@ -71,7 +74,8 @@ func (r *Reply) StaysOpen() (name string, open bool) {
 	}
 	for i := range r.Commands {
 		c := &r.Commands[i]
-		if c.StdinFrom < 0 && c.Stdin == nil && !reads(c) && r.opens(i) {
+		byVariable := slices.ContainsFunc(c.Via, func(v string) bool { return strings.HasSuffix(v, "=") })
+		if c.StdinFrom < 0 && c.Stdin == nil && !byVariable && !reads(c) && r.opens(i) {
 			return c.Name, true
 		}
 	}
@@ -128,7 +132,10 @@ func attaches(words []Word) bool {
 		}
 	}
 	return verb &&
-		(interactive || slices.ContainsFunc(words, func(w Word) bool { return w.Text == "attach" || w.Text == "console" }))
+		(interactive || slices.ContainsFunc(words, func(w Word) bool {
+			return w.Text == "attach" ||
+				w.Text == "console"
+		}))
 }
 
 // open reports whether the program reads the terminal with these arguments.

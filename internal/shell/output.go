@@ -182,7 +182,7 @@ func echo(args []string) (string, bool) {
 		args = args[1:]
 	}
 	out := strings.Join(args, " ")
-	if strings.Contains(out, `\`) && !escapes {
+	if !escapes && escaped(out) {
 		return "", false // sh and bash differ
 	}
 	if escapes {
@@ -196,6 +196,16 @@ func echo(args []string) (string, bool) {
 		out += "\n"
 	}
 	return out, utf8.ValidString(out)
+}
+
+// escaped reports a backslash that some echo takes for more than that.
+func escaped(s string) bool {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] == '\\' && strings.IndexByte(`abcefnrtvxuUE0123456789\`, s[i+1]) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func printf(args []string) (string, bool) {
@@ -315,11 +325,13 @@ func decode(name string, args []string, in string) (string, bool) {
 	case name == "xxd" && has("-r") && has("-p"),
 		name == "basenc" && has("--base16") && has("-d", "--decode"):
 		out, err = hex.DecodeString(text)
-	case name == "base32" && has("-d", "--decode", "-D"), name == "basenc" && has("--base32") && has("-d", "--decode"):
+	case name == "base32" && has("-d", "--decode", "-D"), name == "basenc" && has("--base32") && has("-d",
+		"--decode"):
 		out, err = base32.StdEncoding.DecodeString(text)
 	case (name == "base64" || name == "gbase64") && has("-d", "--decode", "-D", "-di", "-id"),
 		name == "basenc" && has("--base64") && has("-d", "--decode"),
-		name == "openssl" && has("base64", "enc") && has("-d") && (has("base64") || has("-base64", "-a")) && !has("-in") &&
+		name == "openssl" && has("base64", "enc") && has("-d") && (has("base64") || has("-base64", "-a")) &&
+			!has("-in") &&
 			!strings.Contains(all, "aes"):
 		out, err = base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 	case (name == "base64" || name == "gbase64") && len(args) == 0:

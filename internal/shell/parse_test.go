@@ -3,6 +3,7 @@ package shell
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -108,17 +109,21 @@ func TestParse(t *testing.T) {
 				"timeout> nice> env -u A B=1 rm x", "timeout> nice> env> rm x"}, nil},
 		{"env -S", `env -S 'rm -rf /'`, []string{"env -S rm -rf /", "env> rm -rf /"}, nil},
 		{"xargs", `xargs -n 1 rm -rf`, []string{"xargs -n 1 rm -rf", "xargs> rm -rf …"}, nil},
-		{"xargs with known input", `echo / | xargs rm -rf`, []string{"echo /", "xargs rm -rf", "xargs> rm -rf /"}, nil},
-		{"xargs -I", `echo / | xargs -I{} rm -rf {}etc`, []string{"echo /", "xargs -I{} rm -rf {}etc", "xargs> rm -rf /etc"},
+		{"xargs with known input", `echo / | xargs rm -rf`, []string{"echo /", "xargs rm -rf", "xargs> rm -rf " +
+			"/"}, nil},
+		{"xargs -I", `echo / | xargs -I{} rm -rf {}etc`, []string{"echo /", "xargs -I{} rm -rf {}etc", "xargs> " +
+			"rm -rf /etc"},
 			nil},
 		{"find -exec", `find / -name a -exec rm -rf {} +`,
 			[]string{"find / -name a -exec rm -rf {} +", "find -exec> rm -rf {}"}, nil},
 		{"find -exec sh -c", `find . -exec sh -c 'rm "$1"' _ {} \;`,
-			[]string{`find . -exec sh -c rm "$1" _ {} ;`, `find -exec> sh -c rm "$1" _ {}`, "find -exec> sh -c> rm {}"}, nil},
+			[]string{`find . -exec sh -c rm "$1" _ {} ;`, `find -exec> sh -c rm "$1" _ {}`, "find -exec> sh -c> " +
+				"rm {}"}, nil},
 		{"ssh", `ssh -p 22 host rm -rf /`, []string{"ssh -p 22 host rm -rf /", "ssh> rm -rf /"}, nil},
 		{"docker exec", `docker exec -it c sh -c 'rm x'`,
 			[]string{"docker exec -it c sh -c rm x", "docker exec> sh -c rm x", "docker exec> sh -c> rm x"}, nil},
-		{"docker run", `docker run --rm -v /a:/b img rm x`, []string{"docker run --rm -v /a:/b img rm x", "docker run> rm x"},
+		{"docker run", `docker run --rm -v /a:/b img rm x`, []string{"docker run --rm -v /a:/b img rm x",
+			"docker run> rm x"},
 			nil},
 		{"kubectl exec", `kubectl exec pod -- rm x`, []string{"kubectl exec pod -- rm x", "kubectl exec> rm x"}, nil},
 		{"su -c", `su - bob -c 'rm x'`, []string{"su - bob -c rm x", "su> rm x"}, nil},
@@ -163,11 +168,13 @@ func TestDetails(t *testing.T) {
 	if len(cat.Assigns) != 1 || cat.Assigns[0].Name != "A" || cat.Parent != 1 || cat.Name != "cat" {
 		t.Errorf("cat %+v", cat)
 	}
-	if len(cat.Redirects) != 2 || cat.Redirects[0] != (Redirect{Op: ">", FD: 2, Target: Word{Text: "err", Known: true}}) ||
+	if len(cat.Redirects) != 2 || cat.Redirects[0] != (Redirect{Op: ">", FD: 2, Target: Word{Text: "err",
+		Known: true}}) ||
 		cat.Redirects[1].Op != "<" {
 		t.Errorf("redirects %+v", cat.Redirects)
 	}
-	if tee.StdinFrom != 1 || tee.Pipe != sudo.Pipe || tee.Pipe == 0 || !slices.Equal(tee.Context, []string{"background"}) {
+	if tee.StdinFrom != 1 || tee.Pipe != sudo.Pipe || tee.Pipe == 0 || !slices.Equal(tee.Context,
+		[]string{"background"}) {
 		t.Errorf("tee %+v", tee)
 	}
 	r, _ = Parse(`f(){ f | f & }; f`)
@@ -245,7 +252,8 @@ func bombs() []string {
 		evals,
 		"echo " + strings.Repeat("{a,b}", 40),
 		"echo " + strings.Repeat("{1..64}", 30),
-		"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do for c in 1 2 3 4 5 6 7 8; do for d in 1 2 3 4 5 6 7 8; do x; done; done; done; done",
+		"for a in 1 2 3 4 5 6 7 8; do for b in 1 2 3 4 5 6 7 8; do for c in 1 2 3 4 5 6 7 8; do for d in 1 2 3 4 " +
+			"5 6 7 8; do x; done; done; done; done",
 		"f(){ g; g; }; g(){ h; h; }; h(){ i; i; }; i(){ j; j; }; j(){ k; k; }; k(){ l; l; l; }; l(){ m; m; m; }; f",
 		"a=" + strings.Repeat("x", 8000) + "; echo " + strings.Repeat("$a", 8000),
 		"a=" + strings.Repeat("x", 4000) + "; echo ${a//x/$a}",
@@ -262,6 +270,34 @@ func bombs() []string {
 		strings.Repeat("sudo ", 2000) + "rm",
 		strings.Repeat("[[ ", 50) + "a",
 		"echo " + strings.Repeat("${a:-", 59) + strings.Repeat("}", 59),
+		"docker run " + strings.Repeat("-v a:b ", 2000) + "i rm",
+		"sudo " + strings.Repeat("--preserve-e ", 3000) + "rm",
+		strings.Repeat("sudo -n ", 2000) + "rm",
+		strings.Repeat("kubectl ", 4000) + "exec p -- rm",
+		"alias " + strings.Repeat("a=b ", 2000) + "; a",
+		"alias a='b;b' b='c;c' c='d;d' d='e;e' e='f;f' f='g;g' g='h;h' h='i;i' i='j;j'; a; a; a; a",
+		"alias a='x " + strings.Repeat("y ", 3000) + "';" + strings.Repeat("a;", 3000),
+		"parallel '" + strings.Repeat("{} ", 15000) + "' ::: " + strings.Repeat("x", 4000),
+		"parallel parallel parallel parallel 'a {}' ::: " + strings.Repeat("b ", 15),
+		"git " + strings.Repeat("-c alias.a='!a' ", 2000) + "a",
+		"git " + strings.Repeat("-c core.pager='git -c core.pager=\"git log\" log' ", 500) + "log",
+		strings.Repeat("GIT_CONFIG_KEY_0=a ", 3000) + "git log",
+		strings.Repeat("EDITOR='EDITOR=\"EDITOR=a b\" b' ", 1500) + "git commit",
+		"tee " + strings.Repeat(">(sh) ", 3000),
+		strings.Repeat("tee >(", 55) + "sh" + strings.Repeat(")", 55),
+		strings.Repeat("x <(y) ", 3000),
+		"x='$(echo \"${x@P}\")'; " + strings.Repeat(`echo "${x@P}";`, 1000),
+		strings.Repeat("psql -c '\\! a' ;", 3000),
+		"psql -c '" + strings.Repeat("\n\\! a", 4000) + "'",
+		"sed '" + strings.Repeat("s/[/", 10000) + "' f",
+		"sed '" + strings.Repeat("e a\n", 10000) + "' f",
+		"echo '" + strings.Repeat("* * * * * a\n", 4000) + "' | crontab -",
+		strings.Repeat("python3 -c '"+strings.Repeat("x", 1000)+"';", 60),
+		strings.Repeat("python3 -c '"+strings.Repeat("\x01", 400)+"';", 150),
+		"env -S '" + strings.Repeat("-S \"a b\" ", 2000) + "'",
+		"perl " + strings.Repeat("-e 'a' ", 3000),
+		"yarn " + strings.Repeat("workspace a ", 2000) + "exec a",
+		"tar " + strings.Repeat("I", 8000) + " " + strings.Repeat("a ", 3000),
 	}
 }
 
@@ -285,7 +321,8 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`rm -rf "$(echo /)"`, "cat <<E\n$x `y`\nE", `a=(1 2); echo "${a[@]}" ${a[0]} ${#a} ${a%x} ${a/x/y}`,
 		`find . -exec sh -c 'x' \;`,
-		`while read -r a b; do x; done < <(y)`, `case a in b|c) d;; esac`, `f() { g "$@"; }; f 1 2`, `[[ a =~ b && -f c ]]`,
+		`while read -r a b; do x; done < <(y)`, `case a in b|c) d;; esac`, `f() { g "$@"; }; f 1 2`,
+		`[[ a =~ b && -f c ]]`,
 		`echo {a..z..2} {1,2}{3,4}`,
 		`xargs -I{} x {}`, `ssh h 'a | b'`, `docker run -it x sh`, `trap 'x' EXIT`, `let a=1+2; ((a++))`, `coproc a`,
 		`time -p a`, `! a`, `a & b`, "$'\\x41'", `echo $"a"`, `${!a}`, `<(a) >(b)`,
@@ -293,12 +330,22 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(s)
 	}
+	rows, err := os.ReadFile("testdata/wrappers.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range strings.Lines(string(rows)) {
+		if command, _, ok := strings.Cut(line, " ⇒ "); ok {
+			f.Add(command)
+		}
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 2000 { // long ones only slow the fuzzer down: see TestBombs
 			return
 		}
 		r, steps := Parse(text)
-		if steps > 2*maxSteps || len(r.Commands) > MaxCommands || len(r.Unknown) > MaxUnknown {
+		if steps > 2*maxSteps || len(r.Commands) > MaxCommands || len(r.Unknown) > MaxUnknown ||
+			len(r.UnknownPrograms) > MaxUnknown {
 			t.Fatalf("%d steps, %d commands", steps, len(r.Commands))
 		}
 		if !r.OK && r.Error == "" {
@@ -312,6 +359,13 @@ func FuzzParse(f *testing.F) {
 				if !utf8.ValidString(w.Text) || len(w.Text) > MaxWordText+64 || marked(w.Text) {
 					t.Fatalf("command %d: word %q", i, w.Text)
 				}
+			}
+		}
+		for _, p := range r.UnknownPrograms {
+			if p.Language == "" || p.Command < 0 || p.Command >= len(r.Commands) ||
+				!utf8.ValidString(p.Text+p.File) ||
+				len(p.Text) > MaxWordText+64 || len(p.File) > MaxWordText+64 {
+				t.Fatalf("program %+v", p)
 			}
 		}
 		if again, n := Parse(text); n != steps || len(again.Commands) != len(r.Commands) {
@@ -389,7 +443,8 @@ func TestParseStops(t *testing.T) {
 // Bash runs what stands in the subscript of a value that it evaluates.
 func TestSubscriptsInValuesAreNotKnown(t *testing.T) {
 	for _, text := range []string{
-		"let 'a[$(rm -rf /)]=1'", "x='a[$(rm -rf /)]'; (( x ))", "x='a[$(rm)]'; [[ x -eq 1 ]]", "x='a[`rm`]'; echo $((x))",
+		"let 'a[$(rm -rf /)]=1'", "x='a[$(rm -rf /)]'; (( x ))", "x='a[$(rm)]'; [[ x -eq 1 ]]", "x='a[`rm`]'; " +
+			"echo $((x))",
 		"x='a[$(rm)]'; a[x]=1", "x='a[$(rm)]'; declare -i y=x", "test -v 'a[$(rm)]'", "printf -v 'a[$(rm)]' x",
 		"unset 'a[$(rm)]'",
 		"declare 'a[$(rm)]=1'", "read 'a[$(rm)]' <<< 1", `x="a[\$(rm)]"; ((x))`, `x=$'a[\x24(rm)$]'; ((x))`,

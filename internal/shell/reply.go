@@ -7,13 +7,15 @@ package shell
 // ok false, truncated true, an entry in unknown, a command whose name is "",
 // and a word that matters to it with known false.
 type Reply struct {
-	OK        bool      `json:"ok"`                 // the text is shell and was walked to the end, inner texts included
-	Dialect   string    `json:"dialect"`            // "bash" or "posix": the grammar that read it
-	Error     string    `json:"error,omitzero"`     // when not ok: the fault and its place, without text of the input
-	Commands  []Command `json:"commands"`           // in the order in which they would start; ≤ 512
-	Unknown   []Unknown `json:"unknown"`            // what would run but is not known statically; ≤ 64
-	Truncated bool      `json:"truncated"`          // a limit was reached: there is more than is told here
-	Functions []string  `json:"functions,omitzero"` // names of functions that the text defines
+	OK       bool      `json:"ok"`             // the text is shell and was walked to the end, inner texts included
+	Dialect  string    `json:"dialect"`        // "bash" or "posix": the grammar that read it
+	Error    string    `json:"error,omitzero"` // when not ok: the fault and its place, without text of the input
+	Commands []Command `json:"commands"`       // in the order in which they would start; ≤ 512
+	Unknown  []Unknown `json:"unknown"`        // what would run but is not known statically; ≤ 64
+	// programs of other languages that would run; ≤ 64
+	UnknownPrograms []Program `json:"unknown_programs,omitzero"`
+	Truncated       bool      `json:"truncated"`          // a limit was reached: there is more than is told here
+	Functions       []string  `json:"functions,omitzero"` // names of functions that the text defines
 }
 
 // Command is one simple command that would run: typed in the text itself, or

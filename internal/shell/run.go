@@ -23,12 +23,16 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 	if c.filled(name) {
 		name = ""
 	}
+	if c.masked != "" {
+		words = masked(words, c.masked)
+	}
 	f := w.funcs[name]
 	if f != nil && (!words[0].Known || words[0].Text != name || slices.Contains(c.via, "command")) {
 		f = nil
 	}
+	all := slices.Concat(c.assigns, assigns)
 	i, ok := w.tell(Command{
-		Name: name, Words: words, Raw: raw, Assigns: slices.Concat(c.assigns, assigns),
+		Name: name, Words: words, Raw: raw, Assigns: slices.Clone(all),
 		Redirects: slices.Concat(c.redirs, redirs), Pipe: c.pipe, StdinFrom: c.stdinFrom, Stdin: c.stdin,
 		Via: c.via, Parent: c.parent, Context: c.context, CWD: e.cwd, Remote: c.remote, ArgsOpen: open,
 		Function: f != nil, Recursive: f != nil && f.running,
@@ -39,6 +43,11 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 	if name == "" {
 		w.unknown("name", raw, i)
 		return
+	}
+	w.environment(e, all[min(c.ran, len(all)):], c, raw, i)
+	c.ran = len(all)
+	if alias, ok := w.aliases[name]; ok && words[0].Text == name && !slices.Contains(c.via, "alias "+name) {
+		w.aliased(e, name, alias, words[1:], open, c, raw, i)
 	}
 	if f != nil {
 		f.called = true
@@ -87,21 +96,24 @@ func (w *walker) tell(cmd Command) (int, bool) {
 			*p = &word
 		}
 	}
-	size := len(cmd.Raw) + 64
+	size := inReply(cmd.Raw) + 64
 	for _, word := range cmd.Words {
-		size += len(word.Text)
+		size += inReply(word.Text)
 	}
 	for _, r := range cmd.Redirects {
-		size += len(r.Target.Text)
+		size += inReply(r.Target.Text)
 	}
 	for _, a := range cmd.Assigns {
-		size += len(a.Value.Text)
+		size += inReply(a.Value.Text)
 	}
-	for _, s := range append(cmd.Via, cmd.Context...) {
+	for _, s := range cmd.Via {
+		size += len(s)
+	}
+	for _, s := range cmd.Context {
 		size += len(s)
 	}
 	if cmd.Stdin != nil {
-		size += len(cmd.Stdin.Text)
+		size += inReply(cmd.Stdin.Text)
 	}
 	if len(w.reply.Commands) >= MaxCommands || w.words+len(cmd.Words) > maxWords || w.told+size > maxTold {
 		w.reply.Truncated = true
@@ -111,6 +123,19 @@ func (w *walker) tell(cmd Command) (int, bool) {
 	w.told += size
 	w.reply.Commands = append(w.reply.Commands, cmd)
 	return len(w.reply.Commands) - 1, true
+}
+
+// inReply is how many bytes a text takes in the reply: JSON writes a control character in six.
+func inReply(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		if s[i] < ' ' {
+			n += 5
+		} else if s[i] == '"' || s[i] == '\\' {
+			n++
+		}
+	}
+	return n
 }
 
 func texts(words []Word) []string {
@@ -135,7 +160,13 @@ func allKnown(words []Word) bool {
 func (w *walker) code(e *env, text Word, label string, c ctx, parent int, own bool, raw string) {
 	if !text.Known || text.Glob {
 		w.unknown("code", raw, parent)
-		return
+		if c.masked == "" || text.Glob || !strings.Contains(text.Text, c.masked) {
+			return
+		}
+		// What stands round an input is walked all the same, where it is shell.
+		if _, _, err := w.read(text.Text); err != nil {
+			return
+		}
 	}
 	if w.depth >= MaxDepth {
 		w.reply.Truncated = true
@@ -176,7 +207,7 @@ func (w *walker) code(e *env, text Word, label string, c ctx, parent int, own bo
 	w.depth++
 	c.via = append(slices.Clip(c.via), label)
 	c.parent = parent
-	c.assigns = nil
+	c.assigns, c.ran = nil, 0
 	w.stmts(e, f.Stmts, c)
 	w.depth--
 	w.src, w.funcs = src, funcs
@@ -201,6 +232,16 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, re
 		e.forget("PWD")
 	case "read", "mapfile", "readarray", "getopts":
 		w.reads(e, name, args, c)
+		if name[0] != 'r' || name == "readarray" {
+			w.wrapped(e, grammar{opts: "d: n: O: s: t u: C=shx+ c:", lenient: true, tail: tailNone},
+				handed{name: name, args: args, c: c, raw: raw, i: i})
+		}
+	case "alias":
+		w.alias(e, args, c, raw, i)
+	case "hash":
+		if len(args) == 3 && args[0].Text == "-p" {
+			w.setAlias(args[2].Text, args[1])
+		}
 	case "unset":
 		for _, a := range args {
 			e.vars[a.Text] = variable{known: a.Known}
@@ -230,6 +271,9 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, re
 	case "break", "continue", "return":
 		w.left = append(w.left, e.clone())
 	case "eval":
+		if len(args) > 0 && args[0].Text == "--" {
+			args = args[1:]
+		}
 		if len(args) > 0 {
 			w.code(e, joined(args, open), "eval", c, i, true, raw)
 		}
@@ -244,6 +288,8 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, re
 		if len(args) > 0 && (args[0].Text == "/dev/stdin" || args[0].Text == "-") {
 			c.redirs = redirs
 			w.stdinCode(e, "source", c, i, raw)
+		} else if text, ok := w.printed(args); ok {
+			w.code(e, text, "source", c, i, true, raw)
 		} else {
 			w.unknown("script", raw, i)
 		}
@@ -316,20 +362,27 @@ func (w *walker) reads(e *env, name string, args []Word, c ctx) {
 // joined is the text that a program makes of its arguments by joining them.
 func joined(args []Word, open bool) Word {
 	out := Word{Known: !open}
+	var b strings.Builder
 	for i, a := range args {
 		if i > 0 {
-			out.Text += " "
+			b.WriteByte(' ')
 		}
-		out.Text += a.Text
+		b.WriteString(a.Text)
 		out.Known = out.Known && a.Known && !a.Glob
 	}
+	out.Text = b.String()
 	return out
 }
 
 // stdinCode walks what a shell reads from its standard input.
 func (w *walker) stdinCode(e *env, label string, c ctx, i int, raw string) {
 	if c.stdin == nil {
-		if c.stdinFrom >= 0 || hasStdin(c.redirs) {
+		if text, script, ok := w.redirected(c.redirs); ok && script {
+			w.unknown("script", raw, i)
+		} else if ok {
+			c.stdinFrom = -1
+			w.code(e, text, label, c, i, false, raw)
+		} else if c.stdinFrom >= 0 || c.fed || hasStdin(c.redirs) {
 			w.unknown("code", raw, i)
 		}
 		return // an interactive shell, or what the caller feeds it
@@ -341,4 +394,76 @@ func (w *walker) stdinCode(e *env, label string, c ctx, i int, raw string) {
 
 func hasStdin(redirs []Redirect) bool {
 	return slices.ContainsFunc(redirs, func(r Redirect) bool { return r.FD == 0 && strings.HasPrefix(r.Op, "<") })
+}
+
+// redirected is what standard input is redirected from: the known output of <(…), or a script in a file.
+func (w *walker) redirected(redirs []Redirect) (text Word, script, ok bool) {
+	for k := len(redirs) - 1; k >= 0; k-- {
+		r := &redirs[k]
+		if r.FD != 0 || !strings.HasPrefix(r.Op, "<") {
+			continue
+		}
+		if r.Op != "<" {
+			return Word{}, false, false
+		}
+		if text, ok := w.printed([]Word{r.Target}); ok {
+			return text, false, true
+		}
+		return Word{}, true, r.Target.Known && !strings.HasPrefix(r.Target.Text, "/dev/") &&
+			!strings.HasPrefix(r.Target.Text, "/proc/")
+	}
+	return Word{}, false, false
+}
+
+// printed is the known output of a process substitution that stands as the first word.
+func (w *walker) printed(args []Word) (Word, bool) {
+	if len(args) == 0 || args[0].Known {
+		return Word{}, false
+	}
+	text, ok := w.prints[args[0].Text]
+	return w.word(text, true, false, false), ok
+}
+
+// alias walks what aliases stand for. A shell that is not interactive leaves them alone, another one uses them.
+func (w *walker) alias(e *env, args []Word, c ctx, raw string, i int) {
+	for _, a := range args {
+		name, value, ok := strings.Cut(a.Text, "=")
+		if !ok || strings.HasPrefix(a.Text, "-") {
+			continue
+		}
+		word := Word{Text: value, Known: a.Known && !a.Glob}
+		w.setAlias(name, word)
+		w.maybeCode(e, word, "alias", c, i, raw)
+	}
+}
+
+func (w *walker) setAlias(name string, value Word) {
+	if len(w.aliases) >= maxVars {
+		w.reply.Truncated = true
+		return
+	}
+	if w.aliases == nil {
+		w.aliases = map[string]Word{}
+	}
+	w.aliases[name] = value
+}
+
+// aliased walks a command whose name is an alias.
+func (w *walker) aliased(e *env, name string, alias Word, args []Word, open bool, c ctx, raw string, i int) {
+	from := len(w.reply.Commands)
+	w.maybeCode(e, withArgs(alias, args, false), "alias "+name, c, i, raw)
+	if open {
+		w.reopen(from, i)
+	}
+}
+
+// maybeCode walks a text that is shell only together with what stands behind it; where it is none, it is not known.
+func (w *walker) maybeCode(e *env, text Word, label string, c ctx, i int, raw string) {
+	if text.Known {
+		if _, _, err := w.read(text.Text); err != nil {
+			w.unknown("code", raw, i)
+			return
+		}
+	}
+	w.code(e, text, label, c, i, false, raw)
 }

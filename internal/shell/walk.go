@@ -27,6 +27,10 @@ type walker struct {
 	left  []*env // the states at break, continue and return
 	funcs map[string]*function
 	order []*function
+
+	prints  map[string]string // the known output of a process substitution, by its source text
+	feeding []int             // commands that read what a later one writes: >(sh)
+	aliases map[string]Word
 }
 
 type function struct {
@@ -45,10 +49,20 @@ type ctx struct {
 	pipe      int
 	stdinFrom int
 	stdin     *Word
+	fed       bool       // standard input is no terminal, and what comes there is not known
 	redirs    []Redirect // of the constructs round it
 	remote    bool
 	assigns   []Assign
+	ran       int      // how many of the assignments are walked for what runs their values
+	feed      *feed    // what a process substitution >(…) reads
+	masked    string   // text that an input which is not known is put for
 	holes     []string // that inputs are put into
+}
+
+// feed is what a command writes to a process substitution: the text, or the index of the command that it passes on.
+type feed struct {
+	text *Word
+	from int
 }
 
 func (c ctx) in(what string) ctx {
@@ -114,7 +128,11 @@ func (w *walker) stmt(e *env, s *syntax.Stmt, c ctx) {
 		c = c.in("background")
 		e = e.clone()
 	}
+	from := len(w.reply.Commands)
+	defer w.feeds(from, len(c.context))
+	w.writesTo(e, s, &c)
 	redirs := w.redirects(e, s.Redirs, &c)
+	c.feed = nil
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
 		w.call(e, s, call, redirs, c)
 		return
@@ -171,7 +189,7 @@ func (w *walker) redirects(e *env, list []*syntax.Redirect, c *ctx) (out []Redir
 			red.Target = w.literal(e, r.Word)
 		}
 		if fd == 0 && strings.HasPrefix(red.Op, "<") {
-			c.stdin, c.stdinFrom = nil, -1
+			c.stdin, c.stdinFrom, c.fed = nil, -1, false
 			if strings.HasPrefix(red.Op, "<<") {
 				t := red.Target
 				c.stdin = &t
@@ -205,7 +223,8 @@ func quotedDelimiter(word *syntax.Word) bool {
 
 // substitutions walks the command and process substitutions in a word.
 func (w *walker) substitutions(e *env, n syntax.Node, c ctx) {
-	c.stdin, c.stdinFrom, c.pipe = nil, -1, 0
+	fed := c.feed
+	c.stdin, c.stdinFrom, c.pipe, c.fed, c.feed = nil, -1, 0, false, nil
 	syntax.Walk(n, func(n syntax.Node) bool {
 		if !w.pass() {
 			return false
@@ -215,8 +234,10 @@ func (w *walker) substitutions(e *env, n syntax.Node, c ctx) {
 			w.stmts(e.clone(), n.Stmts, c.in("substitution"))
 			return false
 		case *syntax.ProcSubst:
-			w.stmts(e.clone(), n.Stmts, c.in("process_substitution"))
+			w.process(e, n, fed, c)
 			return false
+		case *syntax.ParamExp:
+			w.promptOf(e, n, c)
 		}
 		return true
 	})
@@ -253,6 +274,7 @@ func (w *walker) command(e *env, cmd syntax.Command, c ctx) {
 	case *syntax.TimeClause:
 		w.stmt(e, x.Stmt, c)
 	case *syntax.CoprocClause:
+		c.stdin, c.stdinFrom, c.fed = nil, -1, true // the shell that starts it writes there
 		w.stmt(e.clone(), x.Stmt, c.in("background"))
 	case *syntax.DeclClause:
 		w.declare(e, x, c)
@@ -388,8 +410,12 @@ func (w *walker) body(e *env, f *function, c ctx) {
 
 // call walks a simple command of the text.
 func (w *walker) call(e *env, s *syntax.Stmt, x *syntax.CallExpr, redirs []Redirect, c ctx) {
+	around := c
+	if len(x.Args) > 0 && x.Args[0].Lit() == "tee" {
+		around.feed = &feed{c.stdin, c.stdinFrom}
+	}
 	for _, a := range x.Args {
-		w.substitutions(e, a, c)
+		w.substitutions(e, a, around)
 	}
 	words, open := w.fields(e, x.Args)
 	// nothing is written, or it expands to nothing: the shell assigns and redirects all the same
@@ -399,6 +425,9 @@ func (w *walker) call(e *env, s *syntax.Stmt, x *syntax.CallExpr, redirs []Redir
 		w.substitutions(e, a, c)
 		if none {
 			w.assign(e, a)
+			if a.Name != nil && forPrompt(a.Name.Value) {
+				w.environment(e, []Assign{{Name: a.Name.Value, Value: w.literal(e, a.Value)}}, c, w.raw(s), -1)
+			}
 		} else if a.Name != nil {
 			assigns = append(assigns, Assign{Name: a.Name.Value, Value: w.literal(e, a.Value)})
 		}

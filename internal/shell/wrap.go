@@ -4,151 +4,377 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"mvdan.cc/sh/v3/syntax"
 )
+
+// handed is a command that may hand something on: what unwrap and its helpers need of it.
+type handed struct {
+	name string // of the program
+	args []Word
+	open bool // more arguments follow that are not known
+	c    ctx
+	raw  string
+	i    int // its index in the reply
+}
 
 // unwrap walks what a program hands on to be run.
 func (w *walker) unwrap(e *env, name string, words []Word, open bool, c ctx, raw string, i int) {
-	args := words[1:]
+	h := handed{name: name, args: words[1:], open: open, c: c, raw: raw, i: i}
 	switch {
 	case isShell(name):
-		w.shell(e, name, args, open, c, raw, i)
+		w.shell(e, name, h.args, open, c, raw, i)
 		return
 	case name == "find" || name == "gfind" || name == "fd" || name == "fdfind" || name == "bfs":
-		w.finds(e, name, args, c, raw, i)
+		w.finds(e, name, h.args, c, raw, i)
 		return
 	case name == "git":
-		w.git(e, args, c, raw, i)
+		w.git(e, h)
 		return
-	case isContainer(name):
-		w.container(name, args, open, c, raw, i)
+	case strings.HasPrefix(name, "pwsh") || name == "powershell" || name == "powershell.exe":
+		w.powershell(e, h)
 		return
-	case name == "at" || name == "batch":
-		w.stdinCode(e, name, c, i, raw)
+	case name == "cmd" || name == "cmd.exe":
+		w.cmd(e, h)
 		return
-	case name == "tar" || name == "bsdtar" || name == "gtar" || name == "rsync" || name == "tmux" || name == "screen":
-		w.options(e, name, args, c, raw, i)
+	case name == "tar" || name == "bsdtar" || name == "gtar":
+		h.args = oldStyle(h.args)
+	}
+	g, ok := wrapperOf(name)
+	if !ok {
+		if g, ok = interpreterOf(name); !ok {
+			return
+		}
+	}
+	w.wrapped(e, g, h)
+}
+
+// wrapped reads a program's own options and walks what it runs.
+func (w *walker) wrapped(e *env, g grammar, h handed) {
+	away := h.c.remote
+	if h.c.remote = away || g.remote; g.remote && !away && !strings.HasPrefix(h.name, "ssh") {
+		e = newEnvUnknownParams()
+	}
+	if g.label != "" {
+		h.name = g.label
+	}
+	if h.name == "xargs" || h.name == "gxargs" {
+		var hole string
+		h.args, h.open, hole = w.xargs(&g, h.args, h.open, h.c)
+		g.adds, h.c = h.open, h.c.fill(hole)
+		h.c.masked = hole
+	}
+	r := reading{walker: w, e: e, g: &g, h: h, skip: g.skip, away: away}
+	r.read()
+}
+
+// optionBytes is how much of a table of options is looked through in the time of a step.
+const optionBytes = 512
+
+// reading is the state of wrapped between options.
+type reading struct {
+	*walker
+	e    *env
+	g    *grammar
+	h    handed
+	skip int
+	away bool // the program itself runs on another host or in a container
+
+	head   *Word  // the program that an option names
+	given  bool   // an option gave the program what to run
+	shell  bool   // what follows is joined for a shell
+	texts  []Word // program texts of options that are one
+	lang   string
+	front  []Word // what env -S puts in front of the other words
+	behind bool   // an option says that the command follows
+	over   bool   // nothing is run, or it cannot be told
+}
+
+func (r *reading) read() {
+	for len(r.h.args) > 0 && !r.over && !r.behind && r.step() {
+		r.steps += len(r.g.opts) / optionBytes
+		word := r.h.args[0]
+		a := word.Text
+		switch {
+		case a == "--":
+			r.h.args = r.h.args[1:]
+			if r.g.dashed || r.g.tail == tailAfter {
+				r.skip = 0
+				r.g.tail = cmp.Or(strings.TrimPrefix(r.g.tail, tailAfter), tailArgv)
+			}
+			r.operands(true)
+			return
+		case len(a) > 1 && a[0] == '-':
+			if !word.Known && !r.g.lenient && !strings.Contains(a, "=") && !r.known(a) {
+				r.lost()
+				return
+			}
+			used, goesOn := r.g.options(r.h.args, r.option)
+			r.h.args = r.h.args[min(used, len(r.h.args)):]
+			if !goesOn && !r.behind {
+				r.end()
+				return
+			}
+			if len(r.front) > 0 {
+				r.h.args, r.front = append(r.front, r.h.args...), nil
+			}
+		case a == "-" && (r.h.name == "su" || r.h.name == "runuser" || r.h.name == "env"):
+			r.h.args = r.h.args[1:]
+		case r.g.assigns && strings.IndexByte(a, '=') > 0: // any name
+			at := strings.IndexByte(a, '=')
+			value := Word{Text: a[at+1:], Known: word.Known}
+			r.h.c.assigns = append(slices.Clip(r.h.c.assigns), Assign{Name: a[:at], Value: value})
+			r.h.args = r.h.args[1:]
+		case strings.HasPrefix(r.g.tail, "~~") && r.skip == 0: // each operand, wherever it stands
+			h := r.h
+			h.args = r.h.args[:1]
+			r.special(r.g.tail, word, h)
+			r.h.args = r.h.args[1:]
+		case r.skip > 0 && r.g.mixed || r.g.tail == tailNone || r.g.tail == tailAfter:
+			r.skip = max(r.skip-1, 0) // options may follow the operand
+			r.h.args = r.h.args[1:]
+		default:
+			r.operands(false)
+			return
+		}
+	}
+	if !r.over && !r.gaveUp {
+		r.operands(false)
+	}
+}
+
+// known reports an option whose first letter takes the rest of the word, so that it does not matter what that is.
+func (r *reading) known(a string) bool {
+	if r.g.single || strings.HasPrefix(a, "--") {
+		return false
+	}
+	mark, ok := r.g.lookup(a[1:2], false)
+	return ok && takesValue(mark)
+}
+
+// lost tells that what the program runs cannot be told.
+func (r *reading) lost() {
+	r.over = true
+	if r.g.stdin != "" && r.g.stdin != kindShell { // an interpreter: its program is somewhere in the arguments
+		r.handsProgram(Program{Language: r.g.stdin}, r.h)
 		return
 	}
-	spec, ok := wrapperOf(name)
+	if r.g.verbs != "" && !slices.ContainsFunc(r.h.args, func(a Word) bool {
+		_, ok := verbOf(r.g.verbs, a.Text)
+		return ok || !a.Known
+	}) {
+		return
+	}
+	r.unknown("name", r.h.raw, r.h.i)
+}
+
+// option takes one option. It returns false where the rest is not to be read as options.
+func (r *reading) option(o option) bool {
+	if !o.known {
+		if r.g.lenient {
+			return true
+		}
+		r.lost()
+		return false
+	}
+	if o.mark == "" {
+		return true
+	}
+	switch o.mark[0] {
+	case '!':
+		r.over = true
+		return false
+	case '$':
+		r.shell = true
+	case '^':
+		r.g.tail = tailArgv
+	case '%':
+		r.unknown("code", r.h.raw, r.h.i)
+		r.over = true
+		return false
+	case '?':
+		if len(o.mark) > 1 && (o.value.Text != "" || !o.value.Known) {
+			return r.runs(o.mark[1:], o.value, o.used)
+		}
+	case '@':
+		r.behind = true
+		return false
+	case '=':
+		return r.runs(o.mark[1:], o.value, o.used)
+	}
+	return true
+}
+
+// runs takes a value that is run. It returns false where that ends the options.
+func (r *reading) runs(kind string, value Word, used int) bool {
+	kind, besides := strings.CutSuffix(kind, "+")
+	r.given = r.given || !besides && kind != kindHead && kind != kindArgs && kind[0] != '~'
+	h := r.h
+	h.args = h.args[min(used, len(h.args)):]
+	switch kind {
+	case kindShell:
+		if value.Text != "" || !value.Known {
+			r.code(r.e, value, h.name, h.c, h.i, false, h.raw)
+		}
+	case kindOpen:
+		from := len(r.reply.Commands)
+		r.code(r.e, value, h.name, h.c, h.i, false, h.raw)
+		r.reopen(from, h.i)
+	case kindArgs:
+		r.argvOpen(r.e, h.name, []Word{value}, true, h.c, h.raw, h.i)
+	case kindHead:
+		r.head = &value
+	case kindScript:
+		r.unknown("script", h.raw, h.i)
+	default:
+		if lang, ok := strings.CutPrefix(kind, kindText); ok {
+			if r.g.joins {
+				r.texts, r.lang = append(r.texts, value), lang
+			} else {
+				r.handsText(r.e, lang, value, h)
+			}
+			return !r.g.stops
+		}
+		if lang, ok := strings.CutPrefix(kind, kindFile); ok {
+			r.handsFile(r.e, lang, value, h)
+			return !r.g.stops || besides
+		}
+		if name, ok := strings.CutPrefix(kind, kindOpts); ok {
+			r.optionsOf(r.e, name, value, h)
+			return true
+		}
+		return r.special(kind, value, h)
+	}
+	return true
+}
+
+// reopen says of the last command that was handed on since then that more arguments follow.
+func (w *walker) reopen(from, parent int) {
+	for i := len(w.reply.Commands) - 1; i >= from; i-- {
+		if w.reply.Commands[i].Parent == parent {
+			w.reply.Commands[i].ArgsOpen = true
+			return
+		}
+	}
+}
+
+// end closes the options where nothing of the operands is run.
+func (r *reading) end() {
+	if len(r.texts) > 0 {
+		all := Word{Text: strings.Join(texts(r.texts), "\n"), Known: true}
+		for _, t := range r.texts {
+			all.Known = all.Known && t.Known && !t.Glob
+		}
+		all = r.word(all.Text, all.Known, false, false)
+		r.texts = nil
+		r.handsText(r.e, r.lang, all, r.h)
+	}
+}
+
+// operands walks the words behind the options.
+func (r *reading) operands(dashes bool) {
+	r.end()
+	g, h := r.g, r.h
+	if len(h.args) < r.skip { // an operand is missing: the program fails, or asks
+		r.head, h.args = nil, nil
+	}
+	args := h.args[min(r.skip, len(h.args)):]
+	if g.skip > 0 && !dashes && len(args) > 0 && args[0].Text == "--" {
+		args = args[1:]
+	}
+	h.args = args
+	if r.head != nil {
+		r.argvOpen(r.e, h.name, append([]Word{*r.head}, args...), h.open || g.adds, h.c, h.raw, h.i)
+		return
+	}
+	if r.behind {
+		r.either(args, h)
+		return
+	}
+	if r.given {
+		return
+	}
+	if g.verbs != "" && len(args) > 0 {
+		r.verb(args, h)
+		return
+	}
+	switch {
+	case len(args) == 0:
+		r.nothing()
+	case r.shell || g.tail == tailShell:
+		r.code(r.e, joined(args, h.open), h.name, h.c, h.i, false, h.raw)
+	case g.tail == tailArgv:
+		r.argvOpen(r.e, h.name, args, h.open || g.adds, h.c, h.raw, h.i)
+	case g.tail == tailEither:
+		r.either(args, h)
+	case g.tail == tailEach:
+		for _, a := range args {
+			r.code(r.e, a, h.name, h.c, h.i, false, h.raw)
+		}
+	case g.tail == tailArgs:
+		if dashes || strings.HasPrefix(args[0].Text, "-") {
+			r.walker.shell(r.e, h.name, args, h.open, h.c, h.raw, h.i)
+		} else {
+			r.argvOpen(r.e, h.name, args, h.open, h.c, h.raw, h.i)
+		}
+	case g.tail == tailNone, g.tail == tailAfter, strings.HasPrefix(g.tail, "~~"):
+		r.nothing()
+	case strings.HasPrefix(g.tail, kindText):
+		r.handsText(r.e, g.tail[len(kindText):], args[0], h)
+	case strings.HasPrefix(g.tail, kindFile):
+		h.args = args[1:]
+		r.handsFile(r.e, g.tail[len(kindFile):], args[0], h)
+		if nameOf(args[0]) == "manage.py" {
+			r.wrapped(r.e, grammar{verbs: "manage.py", lenient: true}, h)
+		}
+	default:
+		r.special(g.tail, args[0], h)
+	}
+}
+
+// either walks one word as a text for a shell, and several as a command.
+func (r *reading) either(args []Word, h handed) {
+	switch {
+	case len(args) == 1 && !h.open && strings.ContainsAny(args[0].Text, " \t\n;&|<>$`"):
+		r.code(r.e, args[0], h.name, h.c, h.i, false, h.raw)
+	default:
+		r.argvOpen(r.e, h.name, args, h.open || r.g.adds, h.c, h.raw, h.i)
+	}
+}
+
+// verb walks what the first operand of a program with verbs asks for.
+func (r *reading) verb(args []Word, h handed) {
+	if !args[0].Known {
+		r.unknown("name", h.raw, h.i)
+		return
+	}
+	g, ok := verbOf(r.g.verbs, args[0].Text)
 	if !ok {
 		return
 	}
-	switch name {
-	case "bundle", "poetry", "pipenv", "pdm", "uv", "rye", "hatch", "conda", "mamba", "micromamba", "direnv":
-		at := slices.IndexFunc(args, func(a Word) bool { return a.Text == "run" || a.Text == "exec" })
-		if at < 0 || at > 0 && !strings.HasPrefix(args[0].Text, "-") && (name != "uv" || args[0].Text != "tool") {
-			return
-		}
-		args = args[at+1:]
+	h.args = args[1:]
+	if g.remote {
+		h.name += " " + args[0].Text
 	}
-	w.wrapped(e, name, spec, args, open, c, raw, i)
+	r.wrapped(r.e, g, h)
 }
 
-// wrapped reads a wrapper's own options and walks the rest as a command.
-func (w *walker) wrapped(e *env, name string, spec wrapper, args []Word, open bool, c ctx, raw string, i int) {
-	c.remote = c.remote || spec.remote
-	skip := spec.skip
-	var shellMode bool
-	if name == "xargs" || name == "gxargs" {
-		var hole string
-		args, open, hole = w.xargs(spec, args, open, c)
-		spec.open, c = open, c.fill(hole)
+// nothing is what a program does whose arguments give it nothing to run.
+func (r *reading) nothing() {
+	h := r.h
+	if r.shell || r.g.stdin == kindShell {
+		r.stdinCode(r.e, h.name, h.c, h.i, h.raw)
+	} else if r.g.stdin != "" {
+		r.handsStdin(r.e, r.g.stdin, h)
 	}
-	for len(args) > 0 {
-		a := args[0].Text
-		switch {
-		case spec.dashes && a == "--":
-			w.argv(e, name, args[1:], open, c, raw, i)
-			return
-		case a == "--":
-			args = args[1:]
-			w.rest(e, name, spec, args, skip, shellMode, open, c, raw, i)
-			return
-		case strings.HasPrefix(a, "--"):
-			opt, value, has := strings.Cut(a[2:], "=")
-			n := 1
-			if !has && (slices.Contains(spec.long, opt) || slices.Contains(spec.codes, opt)) && len(args) > 1 {
-				value, n = args[1].Text, 2
-			}
-			if slices.Contains(spec.codes, opt) {
-				w.code(e, withRest(name, Word{Text: value, Known: args[n-1].Known && !args[n-1].Glob}, args[n:], open), name, c, i,
-					false, raw)
-				return
-			}
-			if name == "runuser" && opt == "user" {
-				skip = 0
-			}
-			shellMode = shellMode || name == "sudo" && (opt == "shell" || opt == "login")
-			args = args[n:]
-		case len(a) > 1 && a[0] == '-':
-			n := 1
-			for k := 1; k < len(a); k++ {
-				o := a[k]
-				if strings.IndexByte(spec.nocmd, o) >= 0 {
-					return
-				}
-				shellMode = shellMode || strings.IndexByte(spec.shells, o) >= 0
-				if name == "runuser" && o == 'u' {
-					skip = 0 // the user is the option's: a command follows
-				}
-				if strings.IndexByte(spec.code, o) >= 0 {
-					value := Word{Text: a[k+1:], Known: args[0].Known}
-					if k+1 == len(a) && len(args) > 1 {
-						value, n = args[1], 2
-					}
-					w.code(e, withRest(name, value, args[n:], open), name, c, i, false, raw)
-					return
-				}
-				if strings.IndexByte(spec.takes, o) >= 0 {
-					if k+1 == len(a) {
-						n = 2
-					}
-					break
-				}
-			}
-			args = args[min(n, len(args)):]
-		case a == "-" && (name == "su" || name == "env"):
-			args = args[1:]
-		case spec.assigns && strings.IndexByte(a, '=') > 0: // any name
-			at := strings.IndexByte(a, '=')
-			c.assigns = append(slices.Clip(c.assigns), Assign{Name: a[:at], Value: Word{Text: a[at+1:], Known: args[0].Known}})
-			args = args[1:]
-		case skip > 0:
-			skip-- // options may follow the operand
-			args = args[1:]
-		default:
-			w.rest(e, name, spec, args, skip, shellMode, open, c, raw, i)
-			return
-		}
+	interprets := r.g.stdin != "" && r.g.stdin != kindShell
+	if h.open && !r.g.lenient && !interprets && (!r.g.remote || r.g.stdin != "") || h.name == "parallel" {
+		r.unknown("code", h.raw, h.i)
 	}
-	if shellMode || spec.reads {
-		w.stdinCode(e, name, c, i, raw)
-	}
-	if open || name == "parallel" {
-		w.unknown("code", raw, i)
-	}
-}
-
-// withRest is the text that a wrapper runs; env puts its other words behind it.
-func withRest(name string, code Word, rest []Word, open bool) Word {
-	if name != "env" {
-		return code
-	}
-	code.Known = code.Known && !open
-	for _, a := range rest {
-		q, err := syntax.Quote(a.Text, syntax.LangBash)
-		code.Text += " " + q
-		code.Known = code.Known && a.Known && !a.Glob && err == nil
-	}
-	return code
 }
 
 // xargs puts the words of a known input into the command; open when they are not
 // known, or quoting or options make them doubtful. The hole is what they are put into then.
-func (w *walker) xargs(spec wrapper, args []Word, open bool, c ctx) (words []Word, doubt bool, hole string) {
-	at, replace, sure := xargsOptions(spec, args)
+func (w *walker) xargs(g *grammar, args []Word, open bool, c ctx) (words []Word, doubt bool, hole string) {
+	at, replace, sure := xargsOptions(g, args)
 	if !sure || c.stdin == nil || !c.stdin.Known || strings.ContainsAny(c.stdin.Text, "\\\"'") || open {
 		return args, true, replace
 	}
@@ -172,7 +398,7 @@ func (w *walker) xargs(spec wrapper, args []Word, open bool, c ctx) (words []Wor
 
 // xargsOptions finds where the command of xargs begins and what its input replaces there. It is not sure of options
 // that change how the input is read.
-func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool) {
+func xargsOptions(g *grammar, args []Word) (at int, replace string, sure bool) {
 	sure = true
 	for at < len(args) {
 		a := args[at].Text
@@ -182,63 +408,21 @@ func xargsOptions(spec wrapper, args []Word) (at int, replace string, sure bool)
 		if len(a) < 2 || a[0] != '-' {
 			return at, replace, sure
 		}
-		at++
-		if opt, long := strings.CutPrefix(a, "--"); long {
-			opt, value, has := strings.Cut(opt, "=")
-			switch opt {
-			case "replace":
-				replace = cmp.Or(value, "{}")
-			case "no-run-if-empty", "verbose", "interactive", "open-tty", "exit", "max-lines", "show-limits":
-			case "max-args", "max-procs", "max-chars", "process-slot-var":
-				if !has {
-					at++
-				}
-			default:
+		used, _ := g.options(args[at:], func(o option) bool {
+			switch o.name {
+			case "I", "i", "replace":
+				replace = cmp.Or(o.value.Text, "{}")
+			case "J":
+				replace, sure = cmp.Or(o.value.Text, "{}"), false
+			case "0", "null", "d", "delimiter", "a", "arg-file", "E", "e", "eof", "R", "S":
 				sure = false
-				if !has && slices.Contains(spec.long, opt) {
-					at++
-				}
 			}
-			continue
-		}
-		for k := 1; k < len(a); k++ {
-			value := a[k+1:]
-			if strings.IndexByte(spec.takes, a[k]) >= 0 && value == "" {
-				if at == len(args) {
-					return at, replace, false
-				}
-				value = args[at].Text
-				at++
-			}
-			sure = sure && strings.IndexByte("0daEeJRS", a[k]) < 0
-			if a[k] == 'I' || a[k] == 'i' || a[k] == 'J' {
-				replace = cmp.Or(value, "{}")
-			}
-			if strings.IndexByte(spec.takes, a[k]) >= 0 || a[k] == 'i' || a[k] == 'l' {
-				break
-			}
-		}
+			sure = sure && o.known
+			return true
+		})
+		at += used
 	}
 	return min(at, len(args)), replace, sure
-}
-
-// rest walks the words after a wrapper's options.
-func (w *walker) rest(e *env, name string, spec wrapper, args []Word, skip int, shellMode, open bool, c ctx, raw string,
-	i int) {
-	args = args[min(skip, len(args)):]
-	if name == "parallel" {
-		w.parallel(e, args, open, c, raw, i)
-		return
-	}
-	if spec.join || shellMode {
-		w.code(e, joined(args, open), name, c, i, false, raw)
-		return
-	}
-	w.argvOpen(e, name, args, open || spec.open, c, raw, i)
-}
-
-func (w *walker) argv(e *env, label string, args []Word, open bool, c ctx, raw string, i int) {
-	w.argvOpen(e, label, args, open, c, raw, i)
 }
 
 // argvOpen walks words that are run as a command.
@@ -262,13 +446,18 @@ func (w *walker) argvOpen(e *env, label string, args []Word, open bool, c ctx, r
 
 // shell walks what a shell is told to run.
 func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw string, i int) {
+	w.startFiles(e, args, c, raw, i)
+	if name == "fish" {
+		args = w.fish(e, args, c, raw, i)
+	}
 	for k := 0; k < len(args); k++ {
 		a := args[k].Text
 		letters, names := shellOptions(a)
 		switch {
 		case strings.Contains(letters, "c"):
 			rest := args[min(k+1+names, len(args)):]
-			for len(rest) > 0 && (strings.HasPrefix(rest[0].Text, "-") || strings.HasPrefix(rest[0].Text, "+")) { // -c -x CODE
+			for len(rest) > 0 && (strings.HasPrefix(rest[0].Text, "-") || strings.HasPrefix(rest[0].Text,
+				"+")) { // -c -x CODE
 				opt := rest[0].Text
 				_, names := shellOptions(opt)
 				rest = rest[min(1+names, len(rest)):]
@@ -301,11 +490,15 @@ func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw s
 		case a == "--version" || a == "--help" || a == "-n":
 			return
 		case a == "--rcfile" || a == "--init-file":
-			k++
+			if k++; k < len(args) && args[k].Text != "/dev/null" {
+				w.unknown("script", raw, i)
+			}
 		case len(a) > 1 && (a[0] == '-' || a[0] == '+'):
 			k += names
 		default:
-			if args[k].Known {
+			if text, ok := w.printed(args[k:]); ok {
+				w.code(e, text, name, c, i, false, raw)
+			} else if args[k].Known {
 				w.unknown("script", raw, i)
 			} else {
 				w.unknown("code", raw, i)
@@ -326,4 +519,52 @@ func shellOptions(a string) (letters string, names int) {
 		return "", 0
 	}
 	return a[1:], strings.Count(a, "o") + strings.Count(a, "O")
+}
+
+func isShell(name string) bool {
+	switch name {
+	case "sh", "bash", "dash", "zsh", "ksh", "ksh93", "mksh", "ash", "rbash", "fish", "yash", "posh", "hush",
+		"lksh", "rksh", "pdksh",
+		"bash.exe", "sh.exe":
+		return true
+	}
+	return false
+}
+
+// startFiles tells of a file that a shell runs before all else: ENV, where it is interactive.
+func (w *walker) startFiles(e *env, args []Word, c ctx, raw string, i int) {
+	interactive := len(args) == 0
+	for _, a := range args {
+		letters, _ := shellOptions(a.Text)
+		interactive = interactive || strings.Contains(letters, "i")
+	}
+	for k := range c.assigns {
+		if a := &c.assigns[k]; a.Name == "ENV" && interactive && (a.Value.Text != "" || !a.Value.Known) {
+			w.prompt(e, a.Value, "ENV=", c, raw, i)
+			w.unknown("script", raw, i)
+		}
+	}
+}
+
+// fish walks what fish runs first, and writes its long options as other shells have them.
+func (w *walker) fish(e *env, args []Word, c ctx, raw string, i int) (out []Word) {
+	for k := 0; k < len(args); k++ {
+		opt, value, has := strings.Cut(args[k].Text, "=")
+		word := Word{Text: value, Known: args[k].Known}
+		if !has && k+1 < len(args) {
+			word = args[k+1]
+		}
+		switch opt {
+		case "--command":
+			return append(append(out, Word{Text: "-c", Known: true}, word), args[min(k+1, len(args)):]...)
+		case "-C", "--init-command":
+			w.code(e, word, "fish -C", c, i, false, raw)
+			if !has {
+				k++
+			}
+		default:
+			out = append(out, args[k])
+		}
+	}
+	return out
 }

@@ -1,0 +1,604 @@
+package shell
+
+import "strings"
+
+// runners are programs of which some verbs run a command: see verbOf.
+func runners(name string) (grammar, bool) {
+	verbs := func(opts string) (grammar, bool) { return grammar{opts: opts, verbs: name, lenient: true}, true }
+	switch name {
+	case "npm":
+		return verbs("w,workspace: prefix: C: loglevel: registry: userconfig: script-shell=~first+")
+	case "pnpm", "pnpx":
+		if name == "pnpx" {
+			return grammar{opts: "package: c,shell-mode$ allow-build: silent", lenient: true}, true
+		}
+		return verbs("F,filter,filter-prod: C,dir: loglevel: reporter: script-shell=~first+ " +
+			"config.script-shell=~first+")
+	case "yarn", "yarnpkg":
+		return grammar{opts: "cwd: use-yarnrc: registry: cache-folder: modules-folder: mutex:", verbs: "yarn",
+			lenient: true}, true
+	case "npx":
+		return grammar{opts: "p,package: c,call=sh w,workspace: workspaces,ws include-workspace-root y,yes no " +
+			"no-install q,quiet userconfig: " +
+			"cache: shell: s,script-shell: n,node-arg: prefer-offline offline prefer-online ignore-existing " +
+			"shell-auto-fallback? loglevel: " +
+			"registry: silent ignore-scripts legacy-peer-deps force d verbose P V v!"}, true
+	case "bunx":
+		return grammar{opts: "bun p,package: verbose silent"}, true
+	case "bun":
+		return grammar{opts: "e,eval=t.javascript p,print=t.javascript r,preload=~require+ import=~require+ cwd: " +
+			"c,config? env-file: F,filter: " +
+			"shell: port: b,bun watch hot smol i silent d,define: l,loader: v! h!", verbs: "bun",
+			stdin: "javascript"}, true
+	case "uv":
+		return verbs("directory: project: config-file: cache-dir: color: python-preference: allow-insecure-host: " +
+			"q v n")
+	case "uvx":
+		return verbOf("uv tool", "run")
+	case "pipx":
+		return verbs("")
+	case "poetry":
+		return verbs("C,directory: P,project: q,quiet n,no-interaction v vv vvv ansi no-ansi no-plugins no-cache")
+	case "pipenv":
+		return verbs("python: pypi-mirror: q v")
+	case "pdm", "rye":
+		return verbs("c,config: p,project: I V q v")
+	case "hatch":
+		return verbs("e,env: p,project: data-dir: cache-dir: config:")
+	case "pixi":
+		return verbs("color: manifest-path:")
+	case "conda", "mamba", "micromamba":
+		return verbs("r,root-prefix: rc-file:")
+	case "bundle", "bundler":
+		return verbs("r,retry:")
+	case "composer", "gem":
+		return verbs("d,working-dir:")
+	case "cargo":
+		return verbs("C: Z: config: color: offline locked frozen q v")
+	case "go":
+		return verbs("C:")
+	case "nix":
+		return verbs("option:: extra-experimental-features,experimental-features: log-format: j,max-jobs: cores: " +
+			"I: store: eval-store: L,print-build-logs")
+	case "guix":
+		return verbs("")
+	case "direnv", "mise", "rtx", "asdf", "pyenv", "rbenv", "nodenv", "jenv", "goenv", "nvm", "fnm", "volta",
+		"aws-vault", "op", "doppler",
+		"chamber", "teller", "infisical", "dotenvx", "sops", "vault", "envconsul", "ip-netns", "lerna", "nx",
+		"turbo", "rush", "wasp",
+		"corepack", "devbox", "flox", "spack", "module", "summon", "phase", "berglas":
+		if name == "envconsul" || name == "summon" {
+			return grammar{opts: "f: p: e: D: yaml: prefix: secret: once", lenient: true}, true
+		}
+		return verbs("C,cd: l,log-level: P,profile: E,env: j,jobs: d,debug backend: prompt: account: config: " +
+			"session: token: configuration: " +
+			"scope: installed-shim: shell: fnm-dir: node-dist-mirror:")
+	case "dotenv":
+		return grammar{opts: "f,file: e: c? v: q,quote: p: o override,overload", lenient: true, dashed: true,
+			tail: "~dotenv"}, true
+	case "docker", "podman", "nerdctl":
+		return grammar{opts: "config: c,context: D,debug H,host: l,log-level: tls tlscacert: tlscert: tlskey: " +
+			"tlsverify n,namespace: a,address: " +
+			"data-root: root: runroot: storage-driver: storage-opt: tmpdir: url: identity: r,remote connection: " +
+			"cgroup-manager: events-backend: " +
+			"conmon: module: network-cmd-path: runtime: runtime-flag: volumepath: noout out: transient-store " +
+			"imagestore: syslog ssh: v! h!",
+			verbs: "docker"}, true
+	case "docker-compose", "podman-compose":
+		return verbOf("docker", "compose")
+	case "kubectl", "oc", "k3s", "microk8s", "minikube", "k0s", "kubecolor":
+		g := grammar{opts: kubectlGlobal, verbs: "kubectl"}
+		if name != "kubectl" && name != "oc" && name != "kubecolor" {
+			g.verbs, g.lenient = name, true
+		}
+		return g, true
+	case "lxc", "incus":
+		return grammar{opts: "project: q,quiet v,verbose debug force-local sub-commands", verbs: "lxc"}, true
+	case "crictl", "ctr", "flatpak", "distrobox", "toolbox", "snap", "multipass", "limactl", "lima", "colima",
+		"pct", "machinectl", "adb",
+		"heroku", "flyctl", "fly", "gcloud", "aws", "az", "buildah", "apptainer", "singularity", "orb",
+		"orbctl", "waypoint", "nomad":
+		if name == "lima" {
+			return grammar{remote: true, stdin: kindShell}, true
+		}
+		return grammar{opts: "r,runtime-endpoint: i,image-endpoint: t,timeout: c,config: a,address: n,namespace: " +
+			"s: H: P: L: D,debug user system " +
+			"installation: root: name: zone: project: region: profile: M,machine: H,host: q,quiet no-pager",
+			verbs: name, lenient: true}, true
+	case "lerna-exec":
+		return grammar{}, false
+	case "fakeit":
+		return grammar{}, false
+	}
+	return grammar{}, false
+}
+
+const kubectlGlobal = "n,namespace: context: cluster: kubeconfig: user: as: as-group: as-uid: s,server: token: " +
+	"v,v: vmodule: " +
+	"request-timeout: cache-dir: certificate-authority: client-certificate: client-key: insecure-skip-tls-verify " +
+	"match-server-version " +
+	"tls-server-name: warnings-as-errors disable-compression kuberc: log-flush-frequency: profile: " +
+	"profile-output: password: username: h!"
+
+const dockerRun = "add-host: annotation: a,attach: blkio-weight: blkio-weight-device: cap-add: cap-drop: " +
+	"cgroup-parent: cgroupns: " +
+	"cidfile: cpu-count: cpu-percent: cpu-period: cpu-quota: cpu-rt-period: cpu-rt-runtime: c,cpu-shares: cpus: " +
+	"cpuset-cpus: " +
+	"cpuset-mems: d,detach detach-keys: device: device-cgroup-rule: device-read-bps: device-read-iops: " +
+	"device-write-bps: " +
+	"device-write-iops: disable-content-trust dns: dns-option,dns-opt: dns-search: domainname: entrypoint=head " +
+	"e,env: env-file: expose: " +
+	"gpus: group-add: health-cmd=sh+ health-interval: health-retries: health-start-interval: " +
+	"health-start-period: health-timeout: help! " +
+	"h,hostname: init i,interactive io-maxbandwidth: io-maxiops: ip: ip6: ipc: isolation: kernel-memory: " +
+	"l,label: label-file: link: " +
+	"link-local-ip: log-driver: log-opt: mac-address: m,memory: memory-reservation: memory-swap: " +
+	"memory-swappiness: mount: name: " +
+	"net,network: net-alias,network-alias: no-healthcheck oom-kill-disable oom-score-adj: pid: pids-limit: " +
+	"platform: privileged " +
+	"p,publish: P,publish-all pull: q,quiet read-only restart: rm runtime: security-opt: shm-size: sig-proxy " +
+	"stop-signal: stop-timeout: " +
+	"storage-opt: sysctl: tmpfs: t,tty ulimit: use-api-socket u,user: userns: uts: v,volume: volume-driver: " +
+	"volumes-from: w,workdir: " +
+	"arch: authfile: conmon-pidfile: env-host env-merge: gidmap: uidmap: hooks-dir: hostuser: http-proxy " +
+	"image-volume: init-path: no-hosts " +
+	"os: passwd passwd-entry: personality: pidfile: pod: pod-id-file: preserve-fds: preserve-fd: replace " +
+	"requires: retry: retry-delay: rmi " +
+	"rootfs sdnotify: seccomp-policy: secret: shm-size-systemd: subgidname: subuidname: systemd: timeout: " +
+	"tls-verify tz: umask: unsetenv: " +
+	"unsetenv-all variant: chrootdirs: decryption-key: group-entry: no-hostname snapshotter:"
+
+const uvRun = "with: with-editable: with-requirements: extra: all-extras no-extra: no-dev group: no-group: " +
+	"no-default-groups only-group: " +
+	"all-groups dev only-dev m,module=~pymod no-editable exact env-file: no-env-file active isolated inexact " +
+	"no-sync locked frozen s,script=f.python " +
+	"gui-script=f.python all-packages package: no-project index: default-index: i,index-url: extra-index-url: " +
+	"f,find-links: no-index " +
+	"index-strategy: keyring-provider: U,upgrade P,upgrade-package: resolution: prerelease: fork-strategy: " +
+	"exclude-newer: no-sources reinstall " +
+	"reinstall-package: link-mode: compile-bytecode C,config-setting: no-build-isolation " +
+	"no-build-isolation-package: no-build " +
+	"no-build-package: no-binary no-binary-package: n,no-cache cache-dir: refresh refresh-package: p,python: " +
+	"managed-python " +
+	"no-managed-python python-platform: no-python-downloads q,quiet v,verbose color: native-tls offline " +
+	"allow-insecure-host: no-progress directory: project: " +
+	"config-file: no-config w: python-preference: show-settings max-recursion-depth: env-file: from: " +
+	"torch-backend: lfs overrides: b,build-constraints: c,constraints: h!"
+
+// verbOf returns what a verb of the program runs. The key is the program, or its family, with the verbs before.
+func verbOf(key, verb string) (grammar, bool) {
+	switch key {
+	case "docker", "docker compose", "kubectl", "lxc", "k3s", "microk8s", "minikube", "k0s":
+		return containerVerb(key, verb)
+	case "git submodule":
+		return grammar{opts: "recursive q,quiet", tail: tailShell, label: key}, verb == "foreach"
+	case "git bisect":
+		return grammar{label: key, opts: ""}, verb == "run"
+	case "ip", "ip netns", "ip vrf":
+		switch {
+		case key == "ip" && (verb == "netns" || verb == "vrf" || verb == "net"):
+			return grammar{opts: "a,all", single: true, verbs: "ip netns"}, true
+		case key == "ip netns" && (verb == "exec" || verb == "e"):
+			return grammar{skip: 1}, true
+		}
+		return grammar{}, false
+	case "perf":
+		return perfVerb(verb)
+	case "rr":
+		return grammar{lenient: true, opts: "n o: v,env: c: t: D:"}, verb == "record"
+	case "coverage":
+		return grammar{lenient: true, opts: "m=~pymod p a source: include: omit: rcfile: data-file: context: " +
+			"concurrency:", tail: "f.python"}, verb == "run"
+	case "tmux", "zellij":
+		return multiplexerVerb(key, verb)
+	case "go":
+		return goVerb(verb)
+	case "cargo":
+		switch verb {
+		case "watch":
+			return grammar{opts: "x,exec=~cargo+ s,shell=sh+ w,watch: i,ignore: d,delay: C,workdir: features: E: " +
+				"B: L: use-shell: c,clear q,quiet " +
+				"postpone poll why no-gitignore no-restart N,notify", tail: tailArgv}, true
+		case "nextest", "test", "t", "bench", "run", "r":
+			return grammar{opts: "config=~cargoconfig+", lenient: true, tail: tailNone}, true
+		}
+		return grammar{}, false
+	case "manage.py":
+		return grammar{opts: "c,command=~shellcode", lenient: true, tail: tailNone}, strings.HasPrefix(verb, "shell")
+	case "rails":
+		return grammar{opts: "e,environment:", lenient: true, tail: "t.ruby"}, verb == "runner" || verb == "r"
+	case "swift":
+		if strings.HasSuffix(verb, ".swift") {
+			return grammar{lenient: true, tail: tailNone}, false
+		}
+		return grammar{}, false
+	case "dotnet":
+		return grammar{lenient: true, tail: "f.dotnet"}, verb == "exec" || verb == "fsi" || verb == "script"
+	case "deno":
+		switch verb {
+		case "eval":
+			return grammar{opts: "p,print ext: T", lenient: true, tail: "t.javascript"}, true
+		case "run", "serve", "test", "bench":
+			return grammar{opts: "c,config: import-map: lock: cert: env-file? L: location: seed: v8-flags? r? " +
+				"port: host: ext: preload=f.javascript+ " +
+				"unsafely-ignore-certificate-errors?", lenient: true, tail: "f.javascript", stdin: "javascript"}, true
+		}
+		return grammar{}, false
+	}
+	return runnerVerb(key, verb)
+}
+
+// runnerVerb returns what the verbs of package managers, environments and clouds run.
+func runnerVerb(key, verb string) (grammar, bool) {
+	remote := func(opts string, skip int) (grammar, bool) {
+		return grammar{opts: opts, skip: skip, remote: true, lenient: true, dashed: true}, true
+	}
+	switch key + " " + verb {
+	case "npm exec", "npm x":
+		return grammar{opts: "p,package: c,call=sh w,workspace: workspaces,ws include-workspace-root y,yes no " +
+			"prefix: prefer-offline offline loglevel: silent s q,quiet"}, true
+	case "npm explore":
+		return grammar{opts: "shell:", skip: 1}, true
+	case "npm config":
+		return grammar{}, false
+	case "pnpm exec", "pnpm dlx":
+		return grammar{opts: "c,shell-mode$ package: F,filter: r,recursive parallel reporter-hide-prefix " +
+			"no-reporter-hide-prefix resume-from: report-summary " +
+			"no-bail stream aggregate-output workspace-root,w workspace-concurrency: C,dir: silent,s " +
+			"allow-build: s"}, true
+	case "yarn exec":
+		return grammar{opts: ""}, true
+	case "yarn dlx":
+		return grammar{opts: "p,package: q,quiet"}, true
+	case "yarn workspace":
+		return grammar{tail: "~yarnspace"}, true
+	case "yarn workspaces":
+		return grammar{tail: "~workspaces"}, true
+	case "yarn foreach":
+		return grammar{opts: "A,all v,verbose p,parallel i,interlaced j,jobs: t,topological topological-dev " +
+			"R,recursive W,worktree from: since? include: " +
+			"exclude: private no-private n,dry-run", verbs: "yarn", lenient: false}, true
+	case "bun x":
+		return runners("bunx")
+	case "bun run", "bun exec":
+		if verb == "exec" {
+			return grammar{tail: tailShell}, true
+		}
+		return grammar{opts: "r,preload=~require+ cwd: F,filter: env-file: b,bun", lenient: true, tail: "~file"}, true
+	case "uv run", "uv tool", "uv x", "uv tool run":
+		switch key + " " + verb {
+		case "uv tool":
+			return grammar{verbs: "uv tool", lenient: true}, true
+		case "uv tool run", "uv x":
+			return grammar{opts: uvRun, label: "uv"}, true
+		}
+		return grammar{opts: uvRun, tail: "~python", stdin: ""}, true
+	case "pipx run":
+		return grammar{opts: "no-cache path pypackages spec: q,quiet v,verbose python: system-site-packages " +
+			"i,index-url: editable,e pip-args: backend: " +
+			"with: fetch-missing-python"}, true
+	case "pipx runpip":
+		return grammar{}, false
+	case "poetry run", "pipenv run", "pdm run", "rye run", "hatch run", "pixi run":
+		return grammar{opts: "s,site-packages l,list! C,directory: P,project: p,project: recreate env-file: q v " +
+			"no-self j,json u,unset: e,environment,env: " +
+			"manifest-path: frozen locked f: i,include: x,exclude: force-container no-install as-is clean-env " +
+			"skip-deps n,dry-run"}, true
+	case "conda run", "mamba run", "micromamba run", "conda exec", "mamba exec", "micromamba exec":
+		return grammar{opts: "n,name: p,prefix: cwd: no-capture-output,live-stream dev debug-wrapper-scripts " +
+			"v,verbose a,attach: clean-env e,env: detach,d label: " +
+			"s,no-capture-output q,quiet y,yes r,root-prefix:"}, true
+	case "bundle exec", "bundler exec", "composer exec", "gem exec":
+		return grammar{opts: "keep-file-descriptors no-keep-file-descriptors gemfile: g,gem: v,version: " +
+			"conservative l,list!"}, true
+	case "nix develop", "nix shell", "nix run", "nix-develop", "nix env":
+		if verb == "run" {
+			return grammar{}, false
+		}
+		return grammar{opts: "c,command@ k,keep,keep-env-var: u,unset-env-var: i,ignore-env,ignore-environment " +
+			"profile: redirect:: phase: f,file: expr: I: " +
+			"override-input:: arg:: argstr:: inputs-from: override-flake:: update-input: reference-lock-file: " +
+			"output-lock-file: s,set-env-var:: " +
+			"option:: impure accept-flake-config no-write-lock-file refresh offline L,print-build-logs build " +
+			"check configure install unpack " +
+			"j,max-jobs: extra-experimental-features,experimental-features: debugger v,verbose quiet stdin",
+			tail: tailNone, lenient: true}, true
+	case "guix shell", "guix environment", "guix time-machine":
+		return grammar{opts: "m: e: f: D: p: r: s: l: L: u: E: S: C N F P n v: K q", lenient: true,
+			tail: tailAfter}, true
+	case "direnv exec":
+		return grammar{skip: 1}, true
+	case "mise exec", "mise x", "rtx exec", "rtx x", "mise en":
+		return grammar{opts: "c,command=sh j,jobs: raw no-prepare fresh-env q y v C,cd: E,env: " +
+			"minimum-release-age:", tail: tailAfter}, true
+	case "asdf exec", "pyenv exec", "rbenv exec", "nodenv exec", "jenv exec", "goenv exec":
+		return grammar{}, true
+	case "asdf env":
+		return grammar{skip: 1}, true
+	case "nvm exec", "nvm run":
+		if verb == "run" {
+			return grammar{}, false
+		}
+		return grammar{opts: "silent lts? latest", skip: 1}, true
+	case "fnm exec":
+		return grammar{opts: "using: fnm-dir: log-level: arch: node-dist-mirror: using-file " +
+			"version-file-strategy: corepack-enabled resolve-engines?"}, true
+	case "volta run":
+		return grammar{opts: "node: npm: pnpm: yarn: bundled-npm no-pnpm no-yarn env: verbose quiet"}, true
+	case "aws-vault exec", "chamber exec", "op run", "doppler run", "teller run", "infisical run", "dotenvx " +
+		"run", "dotenv run", "envchain exec",
+		"devbox run", "spack build-env", "summon run", "phase run", "berglas exec", "vault exec":
+		return grammar{opts: "command=sh c,config: p,project: env-file,f: env: path: e: d,duration: n,no-session " +
+			"s,server ec2-server region: t,mfa-token: prompt: " +
+			"o: overload convention: account: no-masking fallback: mount: mount-format: mount-template: " +
+			"name-transformer: preserve-env? token: " +
+			"projectId: expand include-imports tags: j json ignore: strict quiet verbose watch", lenient: true,
+			skip: 99, mixed: true, dashed: true}, true
+	case "sops exec-env", "sops exec-file":
+		return grammar{opts: "background pristine user: input-type: output-type: filename: no-fifo " +
+			"same-process", lenient: true, skip: 1, tail: tailShell}, true
+	case "lerna exec", "nx exec", "rush exec":
+		return grammar{opts: "scope: ignore: since? concurrency: stream parallel no-bail", lenient: true,
+			tail: "text"}, true
+	case "flox activate":
+		return grammar{opts: "c,command=sh d,dir: r,remote:", lenient: true, tail: tailAfter}, true
+	case "crictl exec":
+		return remote("i t s,sync timeout: e: r: I:", 1)
+	case "ctr task", "ctr tasks", "ctr t":
+		return grammar{verbs: "ctr task", lenient: true}, true
+	case "ctr task exec":
+		return remote("exec-id: cwd: user: t,tty d,detach fifo-dir: log-uri:", 1)
+	case "ctr run":
+		return remote("env: mount: rm t,tty d,detach label: annotation: snapshotter: cwd: env-file: runtime: "+
+			"platform: user: cap-add: net-host privileged", 2)
+	case "flatpak run":
+		return remote("command=head arch: branch: cwd: devel runtime: env: filesystem: share: socket: device: "+
+			"talk-name: d file-forwarding", 1)
+	case "distrobox enter", "toolbox run", "toolbox enter":
+		return remote("n,name: c,container: e@ T,no-tty a,additional-flags: r,release: d,distro: nw,no-workdir",
+			map[bool]int{true: 0, false: 1}[key == "toolbox"])
+	case "snap run":
+		return grammar{opts: "shell$ strace? gdbserver? trace-exec debug-log r: hook: command=head",
+			lenient: true, skip: 1, tail: tailNone}, true
+	case "multipass exec", "limactl shell", "pct exec", "nomad exec":
+		return remote("d,working-directory: workdir: shell: n,no-map-working-directory task: job: i t", 1)
+	case "colima ssh", "orb run", "orbctl run":
+		return remote("p,profile: m,machine: u,user: w,workdir: s,shell p,path", 0)
+	case "machinectl shell":
+		return remote("E,setenv: uid:", 1)
+	case "adb shell":
+		return grammar{opts: "n t T x e:", tail: tailShell, remote: true, stdin: kindShell}, true
+	case "adb exec-out", "adb exec-in":
+		return grammar{tail: tailShell, remote: true}, true
+	case "heroku run", "heroku run:detached":
+		return grammar{opts: "a,app: r,remote: s,size: e,env: type: exit-code,x no-launcher no-tty no-notify v",
+			tail: tailShell, remote: true}, true
+	case "fly ssh", "flyctl ssh", "gcloud compute", "aws ecs", "az vm", "az container", "buildah run", "az " +
+		"run-command":
+		if verb == "run" {
+			return remote("e,env: v,volume: user: mount: isolation: runtime: t,tty cap-add: cap-drop: hostname: "+
+				"network: workingdir:", 1)
+		}
+		return grammar{verbs: key + " " + verb, lenient: true}, true
+	case "fly ssh console", "flyctl ssh console":
+		return grammar{opts: "C,command=sh a,app: r,region: u,user: s,select o,org: c,config: machine: " +
+			"A,address: pty", lenient: true, tail: tailNone, remote: true}, true
+	case "gcloud compute ssh":
+		return grammar{opts: "command=sh zone: project: ssh-flag: ssh-key-file: container:", lenient: true,
+			tail: tailAfter, remote: true}, true
+	case "gcloud compute tpus":
+		return grammar{}, false
+	case "aws ecs execute-command", "az container exec":
+		return grammar{opts: "command,exec-command=sh cluster: container,container-name: task: interactive " +
+			"g,resource-group: n,name: profile: region:", lenient: true,
+			tail: tailNone, remote: true}, true
+	case "az vm run-command":
+		return grammar{verbs: "az vm run-command", lenient: true}, true
+	case "az vm run-command invoke":
+		return grammar{opts: "scripts=sh g,resource-group: n,name: command-id: parameters:", lenient: true,
+			tail: tailNone, remote: true}, true
+	case "apptainer exec", "singularity exec":
+		return remote("B,bind: pwd: H,home: env: env-file: S,scratch: W,workdir: overlay: o: add-caps: "+
+			"drop-caps: network: dns: hostname: security: apply-cgroups: mount:", 1)
+	}
+	return grammar{}, false
+}
+
+func containerVerb(key, verb string) (grammar, bool) {
+	remote := func(opts string) (grammar, bool) { return grammar{opts: opts, skip: 1, remote: true}, true }
+	switch key {
+	case "docker":
+		switch verb {
+		case "exec":
+			return remote("d,detach detach-keys: e,env: env-file: i,interactive privileged t,tty u,user: " +
+				"w,workdir: l,latest preserve-fds: " +
+				"preserve-fd: cidfile: no-session")
+		case "run", "create":
+			return remote(dockerRun)
+		case "container":
+			return grammar{verbs: "docker"}, true
+		case "compose":
+			return grammar{opts: "f,file: p,project-name: profile: env-file: project-directory: ansi: progress: " +
+				"parallel: compatibility dry-run " +
+				"all-resources H,host: c,context: verbose log-level: tls no-ansi podman-path: podman-args: " +
+				"podman-run-args: in-pod: pod-args:",
+				verbs: "docker compose", label: ""}, true
+		case "unshare":
+			return grammar{opts: "rootless-netns rootless-cni"}, true
+		case "machine":
+			return grammar{verbs: "docker machine", lenient: true}, true
+		}
+	case "docker compose":
+		switch verb {
+		case "exec":
+			return remote("d,detach e,env: index: T,no-tty,no-TTY,disable-pseudo-tty u,user: w,workdir: " +
+				"privileged dry-run i,interactive t,tty env-file:")
+		case "run":
+			return remote("d,detach,detached build cap-add: cap-drop: entrypoint=head e,env: env-from-file: " +
+				"i,interactive l,label: name: T,no-TTY,no-tty " +
+				"no-deps p,publish: pull: q,quiet quiet-build quiet-pull remove-orphans rm P,service-ports " +
+				"use-aliases u,user: v,volume: w,workdir: " +
+				"dry-run t,tty")
+		}
+	case "kubectl":
+		switch verb {
+		case "exec", "rsh":
+			return grammar{opts: kubectlGlobal + " c,container: f,filename: pod-running-timeout: q,quiet i,stdin " +
+				"t,tty T,no-tty shell: timeout:", skip: 1,
+				mixed: true, remote: true, dashed: true, lenient: true}, true
+		case "run", "debug", "create", "attach":
+			return grammar{opts: kubectlGlobal + " image: c,container: it", lenient: true, tail: tailAfter,
+				remote: true}, true
+		case "kubectl":
+			return grammar{verbs: "kubectl", opts: kubectlGlobal}, true
+		}
+	case "lxc":
+		if verb == "exec" {
+			return grammar{opts: "cwd: disable-stdin,n env: T,force-noninteractive t,force-interactive group: " +
+				"mode: user: project: verbose debug q,quiet",
+				skip: 1, mixed: true, remote: true, dashed: true}, true
+		}
+	default: // k3s kubectl …
+		if verb == "kubectl" {
+			return grammar{verbs: "kubectl", opts: kubectlGlobal}, true
+		}
+		if verb == "ssh" {
+			return grammar{opts: "n,node: native-ssh p,profile:", lenient: true, tail: tailShell, remote: true}, true
+		}
+		if verb == "crictl" || verb == "ctr" {
+			return grammar{verbs: verb, lenient: true}, true
+		}
+	}
+	return grammar{}, false
+}
+
+func perfVerb(verb string) (grammar, bool) {
+	switch verb {
+	case "stat":
+		return grammar{opts: "e,event: i,no-inherit p,pid: t,tid: a,all-cpus d,detailed r,repeat: B,big-num " +
+			"C,cpu: A,no-aggr n,null v,verbose x,field-separator: " +
+			"G,cgroup: for-each-cgroup: o,output: append log-fd: pre=sh+ post=sh+ I,interval-print: " +
+			"interval-count: timeout: M,metrics: per-socket per-core " +
+			"per-thread per-node D,delay: T,transaction topdown td-level: j,json-output bpf-prog: b: S,sync " +
+			"c,scale table no-merge control: control-fd: smi-cost " +
+			"metric-only metric-no-group per-die all-kernel all-user cputype: summary inherit"}, true
+	case "record":
+		return grammar{opts: "e,event: filter: p,pid: t,tid: r,realtime: no-buffering a,all-cpus C,cpu: c,count: " +
+			"o,output: i,no-inherit F,freq: m,mmap-pages: g " +
+			"call-graph: q,quiet v,verbose s,stat d,data T,timestamp P,period n,no-samples R,raw-samples " +
+			"W,weight N,no-buildid-cache B,no-buildid G,cgroup: " +
+			"b,branch-any j,branch-filter: D,delay: I,intr-regs? k,clockid: S,snapshot? proc-map-timeout: " +
+			"switch-events all-kernel all-user " +
+			"timestamp-filename timestamp-boundary switch-output? dry-run vmlinux: z,compression-level? " +
+			"overwrite tail-synthesize num-thread-synthesize: " +
+			"kernel-callchains user-callchains user-regs? phys-addr code-page-size data-page-size sample-cpu " +
+			"strict-freq running-time namespaces group"}, true
+	case "trace":
+		return grammar{opts: "a,all-cpus e,event,expr: p,pid: t,tid: u,uid: G,cgroup: o,output: s,summary " +
+			"S,with-summary T,time F,pf? v,verbose i,input! f,force " +
+			"m,mmap-pages: C,cpu: duration: call-graph: filter-pids: min-stack: max-stack: sched errno-summary " +
+			"no-inherit failure syscalls comm D,delay: " +
+			"max-events: switch-on: switch-off: kernel-syscall-graph tool_stats sort-events libtraceevent_print " +
+			"map-dump: force-btf show-on-off-events"}, true
+	case "ftrace", "mem", "c2c", "sched", "lock", "kmem", "timechart", "kvm", "kwork":
+		return grammar{opts: "a p: t: T: e: D: C: m: K: U: o: i: v", lenient: true, verbs: "perf"}, true
+	}
+	return grammar{}, false
+}
+
+// multiplexerVerb returns what the verbs of terminals that hold several shells run.
+func multiplexerVerb(key, verb string) (grammar, bool) {
+	if key == "zellij" {
+		return grammar{opts: "c,close-on-exit cwd: d,direction: f,floating i,in-place n,name: s,start-suspended " +
+				"stacked w,width: x: y: h,height: pinned:"},
+			verb == "run" || verb == "r"
+	}
+	const window = "A a b d D E P X k r h v f I Z N c: e: F: l: n: p: s: t: x: y: T: B: S:"
+	switch {
+	case strings.HasPrefix(verb, "new") && verb != "newp", strings.HasPrefix(verb, "split"), verb == "splitw",
+		strings.HasPrefix(verb, "respawn"),
+		strings.HasPrefix(verb, "neww"), verb == "display-popup", verb == "popup":
+		return grammar{opts: window, tail: tailEither, lenient: true}, true
+	case strings.HasPrefix(verb, "run"):
+		return grammar{opts: "b C d: c: t:", tail: tailEither, lenient: true}, true
+	case strings.HasPrefix(verb, "if"):
+		return grammar{opts: "b F t:", tail: "~if"}, true
+	case strings.HasPrefix(verb, "send-k"), verb == "send":
+		return grammar{opts: "F H K l M R X c: N: t:", tail: "~keys"}, true
+	case strings.HasPrefix(verb, "pipe"):
+		return grammar{opts: "I O o t:", tail: tailEach}, true
+	case strings.HasPrefix(verb, "source"):
+		return grammar{opts: "F n q v t:", tail: "f.tmux"}, true
+	}
+	return grammar{}, false
+}
+
+func goVerb(verb string) (grammar, bool) {
+	const build = "C: o: p: asmflags: buildmode: buildvcs? compiler: gccgoflags: gcflags: installsuffix: " +
+		"ldflags: mod: modfile: overlay: pgo: pkgdir: tags: " +
+		"toolexec=shx+ exec=shx+ vettool=~first+ run: bench: benchtime: count: cover? covermode: coverpkg: " +
+		"coverprofile: cpu: cpuprofile: " +
+		"fuzz: fuzztime: list: memprofile: outputdir: parallel: skip: timeout: trace: vet: blockprofile: " +
+		"mutexprofile: shuffle: fuzzminimizetime: args!"
+	switch verb {
+	case "run":
+		return grammar{opts: build, single: true, lenient: true, tail: "~file", stdin: "go"}, true
+	case "build", "test", "vet", "install", "generate", "list":
+		return grammar{opts: build, single: true, lenient: true, tail: tailNone}, true
+	}
+	return grammar{}, false
+}
+
+// hosts are programs that run a command on another host.
+func hosts(name string) (grammar, bool) {
+	const ssh = "4 6 A a C f G! g K k M N n q s T t V! v X x Y y B: b: c: D: E: e: F: I: i: J: L: l: m: O! " +
+		"o=~ssh+ P: p: Q! R: S: W: w:"
+	switch name {
+	case "ssh", "slogin", "gsissh", "dbclient":
+		return grammar{opts: ssh, skip: 1, mixed: true, tail: tailShell, remote: true, stdin: kindShell}, true
+	case "autossh": // -M takes a port there
+		return grammar{opts: strings.Replace(ssh, " M ", " M: ", 1), skip: 1, mixed: true, tail: tailShell,
+			remote: true, stdin: kindShell}, true
+	case "mosh":
+		return grammar{opts: ssh + " client: server: predict: family: port: bind-server: ssh=sh+ no-init local " +
+			"experimental-remote-ip: no-ssh-pty ssh-pty predict-overwrite",
+			skip: 1, mixed: true, tail: tailShell, remote: true, stdin: kindShell}, true
+	case "et", "sshpass":
+		if name == "sshpass" {
+			return grammar{opts: "f: d: p: e v h! V! P:"}, true
+		}
+		return grammar{opts: "c,command=sh p,port: t: r: N x jumphost: jport:", skip: 1, lenient: true,
+			tail: tailNone, remote: true}, true
+	case "rsh", "remsh", "rexec":
+		return grammar{opts: "l: n d K 4 6 8 E L x", skip: 1, mixed: true, tail: tailShell, remote: true,
+			stdin: kindShell}, true
+	case "pdsh", "clush", "dsh", "mussh", "dancer":
+		return grammar{opts: "w: x: l: f: t: u: R: g: X: n: N b S d q V! L! h! a A i: e: m: M c P p H: F: I s v " +
+			"r: o: B", tail: tailShell, remote: true}, true
+	case "pssh", "parallel-ssh", "prsync":
+		return grammar{opts: "h,hosts: H,host: l,user: p,par: o,outdir: e,errdir: t,timeout: O,option: v,verbose " +
+			"A,askpass x,extra-args: X,extra-arg: i,inline " +
+			"inline-stdout z,print-outdir P,print I,send-input g,host-glob:", tail: tailShell, remote: true}, true
+	case "salt", "salt-call", "salt-ssh":
+		skip := 1
+		if name == "salt-call" {
+			skip = 0
+		}
+		return grammar{opts: "E,pcre L,list G,grain N,nodegroup C,compound I,pillar S,ipcidr t,timeout: " +
+			"l,log-level: c,config-dir: b,batch-size: out,output: local " +
+			"f,fail-on-error a,auth: u: i r", skip: skip, tail: "~salt", remote: true, lenient: true}, true
+	case "lxc-attach", "lxc-execute", "lxc-start":
+		return grammar{opts: "n,name: e,elevated-privileges? a,arch: s,namespaces: R,remount-sys-proc keep-env " +
+			"clear-env v,set-var: keep-var: u,uid: g,gid: c,context: " +
+			"f,rcfile: L,pty-log: P,lxcpath: o,logfile: l,logpriority: q,quiet d F", remote: true,
+			stdin: kindShell}, true
+	case "wsl":
+		return grammar{opts: "d,distribution: u,user: cd: e,exec^ system shell-type: distribution-id: l! list! " +
+			"install! shutdown! t! terminate! status! update! " +
+			"export! import! set-version! unregister! mount! unmount!", tail: tailShell, remote: true,
+			single: false, stdin: kindShell}, true
+	case "on", "winrs":
+		return grammar{}, false
+	}
+	return grammar{}, false
+}
