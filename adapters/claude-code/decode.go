@@ -181,6 +181,9 @@ func (p *received) actions(info eventInfo, agent string, opts adapters.Options) 
 			}
 			out = append(out, action{phase: phases.Spawn, raw: raw})
 		}
+		if p.Event() == "PreToolUse" && isSpawn(tool) {
+			out = append(out, p.preloaded(opts, payload.Fields(args))...)
+		}
 		if p.Event() == "PreToolUse" && tool == "Skill" {
 			out = append(out, p.skill(opts, payload.Fields(args))...)
 		}

@@ -1,8 +1,10 @@
 package claudecode
 
 import (
+	"bytes"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,8 +40,7 @@ func (p *received) expansion(o adapters.Options) []action {
 	return p.embedded(o, "command_name", p.OptStr("command_name"), p.OptStr("command_args"), true)
 }
 
-// skill returns the commands that the tool Skill runs. A skill of which no file is found is one that
-// comes with the client, unless its name is that of a plugin's.
+// skill returns the commands that the tool Skill runs.
 func (p *received) skill(o adapters.Options, args []payload.Field) []action {
 	var name, text string
 	for _, f := range args {
@@ -51,7 +52,7 @@ func (p *received) skill(o adapters.Options, args []payload.Field) []action {
 		}
 	}
 	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
-	return p.embedded(o, "tool_input", name, text, strings.Contains(name, ":"))
+	return p.embedded(o, "tool_input", name, text, !withClient(name))
 }
 
 // embedded returns a call of the shell for each command in the files of that name. must says that
@@ -60,27 +61,50 @@ func (p *received) embedded(o adapters.Options, member, name, args string, must 
 	if o.Files == nil || p.Err() != nil {
 		return nil
 	}
+	policy := readPolicy(o)
+	if policy.noSkillShell && policy.managedHooksOnly {
+		return nil // Claude Code runs nothing of any such file
+	}
 	if !commandName.MatchString(name) {
 		p.Fail(member, "the file of this command cannot be told by its name")
 		return nil
 	}
 	texts, err := o.Files(p.commandFiles(name))
+	if err == nil && p.Event() == "PreToolUse" {
+		var named [][]byte
+		named, err = o.Files(p.skillFiles())
+		for _, text := range named {
+			same := func(b []byte) bool { return bytes.Equal(b, text) }
+			if mayBeNamed(text, name) && !slices.ContainsFunc(texts, same) {
+				texts = append(texts, text)
+			}
+		}
+	}
 	switch {
 	case err != nil:
 		p.Fail(member, "the file of this command cannot be read, so that what it runs is not known")
-	case len(texts) == 0 && must:
+	case len(texts) == 0 && must && !policy.noSkillShell:
 		p.Fail(member, "the file of this command was not found, so that what it runs is not known")
 	}
 	var out []action
 	for _, text := range texts {
+		if !policy.managedHooksOnly && bringsHooks(text) {
+			p.Fail(member, "the file of this command brings hooks of its own, of which no hook is told")
+			return nil
+		}
+		if policy.noSkillShell {
+			continue
+		}
 		for _, command := range commandsIn(string(text)) {
 			command, ok := withArguments(string(text), command, args)
-			if !ok || len(out) == maxEmbedded {
+			if !ok || len(out) >= maxEmbedded {
 				p.Fail(member, "what this command runs with these arguments cannot be told")
 				return nil
 			}
-			o := toolAction("Bash", "", new(payload.Object).Str("command", command).Value())
-			out = append(out, action{phase: phases.PreTool, raw: o.Value(), embedded: true})
+			for _, tool := range shellsOf(text) {
+				o := toolAction(tool, "", new(payload.Object).Str("command", command).Value())
+				out = append(out, action{phase: phases.PreTool, raw: o.Value(), embedded: true})
+			}
 		}
 	}
 	return out
@@ -99,14 +123,17 @@ func (p *received) commandFiles(name string) []string {
 			out = append(out, dir+"/skills/"+short+"/SKILL.md")
 		}
 	}
-	for dir := path.Clean(cwd); path.IsAbs(dir); dir = path.Dir(dir) {
-		in(literal(strings.TrimSuffix(dir, "/")) + "/.claude")
-		if dir == "/" {
-			break
+	for _, dir := range above(cwd) {
+		in(dir + "/.claude")
+	}
+	if p.Event() == "PreToolUse" { // the person's own commands are never those of a folder below
+		for _, dir := range below(cwd) {
+			out = append(out, dir+"/.claude/skills/"+name[strings.LastIndexByte(name, ':')+1:]+"/SKILL.md")
 		}
 	}
-	in("/etc/claude-code/.claude")
-	in("/Library/Application Support/ClaudeCode/.claude")
+	for _, dir := range organisations() {
+		in(dir + "/.claude")
+	}
 	config, _, ok := strings.Cut(transcript, "/projects/")
 	if !ok || !path.IsAbs(config) {
 		return out

@@ -10,16 +10,18 @@ import (
 
 // Bounds of what is read for one event.
 const (
-	maxEventFiles = 64
+	maxEventFiles = 512
 	maxEventFile  = 1 << 20 // bytes
+	maxEventBytes = 16 << 20
 )
 
-var errManyFiles = errors.New("there are too many files")
+var errManyFiles = errors.New("the files are too many or too large")
 
 // readFiles implements adapters.Options.Files for a process that sees the runtime's files.
 func readFiles(patterns []string) ([][]byte, error) {
 	seen := map[string]bool{}
 	var out [][]byte
+	size := 0
 	for _, pattern := range patterns {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
@@ -39,6 +41,9 @@ func readFiles(patterns []string) ([][]byte, error) {
 			}
 			if err != nil {
 				return nil, err
+			}
+			if size += len(text); size > maxEventBytes {
+				return nil, errManyFiles
 			}
 			out = append(out, text)
 		}
