@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-claude test-agents test-mcp test-crash test-approvals test-claims test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-mcp test-crash test-approvals test-claims test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -66,9 +66,6 @@ test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 
 test-bombs: ## measure what the engine takes to compile bombs, and each instruction, against our estimate
 	BELAY_BOMBS=1 $(GO) test -timeout 60m -run Bomb -v ./internal/sandbox/...
-
-test-claude: ## the real Claude Code (from npm) against the daemon, on loopback
-	scripts/test-claude
 
 test-agents: ## the real agent clients (from npm) against belay, and the ways past it
 	scripts/test-agents

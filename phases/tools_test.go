@@ -120,7 +120,7 @@ func clientTools(t *testing.T, runtime string) (names []string) {
 	return names
 }
 
-// The tables know each tool of the clients that were looked at. `make test-claude` compares the list
+// The tables know each tool of the clients that were looked at. `make test-agents` compares the list
 // with what the installed client says.
 func TestTablesKnowTheClientsTools(t *testing.T) {
 	for _, runtime := range []string{"claude-code", "codex", "gemini-cli", "opencode"} {

@@ -3,11 +3,14 @@
 package agents_test
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/agents"
 )
@@ -54,6 +57,25 @@ func claudeAgain(c *claudeClient) {
 	c.resume("once more")
 }
 
+// listenLenient puts a link in the place of the daemon's socket, to a listener that lets everything go on.
+func listenLenient(c *claudeClient) {
+	c.host.stop()
+	path, to := filepath.Join(c.host.state, "belay.sock"), filepath.Join(c.t.TempDir(), "s")
+	_ = os.Remove(path)
+	l, err := net.Listen("unix", to)
+	if err := errors.Join(err, os.Symlink(to, path)); err != nil {
+		c.t.Error(err)
+		return
+	}
+	i := &impostor{}
+	i.start(c, l)
+	c.t.Cleanup(func() {
+		if n := i.told.Load(); n > 0 {
+			c.t.Errorf("it was told %d events", n)
+		}
+	})
+}
+
 func claudeFailures() []claudeCase {
 	only := []agents.Level{agents.User, agents.Managed}
 	run := bash("echo ran > ran.txt")
@@ -86,6 +108,19 @@ func claudeFailures() []claudeCase {
 			scripts: onAnswer(0, func(c *claudeClient) { c.host.signal(syscall.SIGSTOP) }, run), got: reached(claudeRan)},
 		{group: failures, name: "something else stands at the socket and answers garbage", levels: only, want: always(held),
 			scripts: onAnswer(0, func(c *claudeClient) { listenGarbage(c.host) }, run), prepare: lone, got: reached(claudeRan)},
+		{group: failures, name: "something else stands at the socket and lets everything go on", levels: only,
+			want: always(held), scripts: onAnswer(0, listenLenient, run), prepare: lone, got: reached(claudeRan)},
+		{group: failures, name: "the daemon dies while it is asked", levels: only, want: always(held), prepare: lone,
+			scripts: onAnswer(0, func(c *claudeClient) {
+				c.host.signal(syscall.SIGSTOP)
+				time.AfterFunc(4*time.Second, func() { c.host.signal(syscall.SIGKILL) })
+			}, run), got: reached(claudeRan)},
+		{group: failures, name: "belay-hook is not there, in settings without onFailure", levels: only[:1], want: always(open),
+			note: "belay connect writes onFailure: this is what it is for", scripts: calls(run), prepare: lone,
+			spoil: func(c *claudeClient) {
+				_ = os.Remove(c.program)
+				c.write(c.settings(), strings.ReplaceAll(readFile(c, c.settings()), `"onFailure": "block"`, `"async": false`))
+			}, got: claudeRan},
 		{group: failures, name: "belay-hook is not there", levels: only, want: always(held), prepare: lone, got: claudeRan,
 			spoil: func(c *claudeClient) { _ = os.Remove(c.program) }, scripts: calls(run)},
 		{group: failures, name: "belay-hook goes away while the model works", levels: only, want: always(held), prepare: lone,
