@@ -276,10 +276,9 @@ func onFirst(f func(c *codexClient), calls ...Call) func(*codexClient) []Script 
 }
 
 func codexFailures() []kase {
-	only := []agents.Level{agents.User, agents.Managed}
 	leave := func(c *codexClient) { c.program = alone(c.t, c.host) }
 	return []kase{
-		{group: failures, name: "no daemon, belay beside belay-hook: it decides in process", levels: only, want: always(held),
+		{group: failures, name: "no daemon, belay beside belay-hook: it decides in process", want: always(held),
 			scripts: script(shell("echo good > good.txt"), shell(denied)),
 			prepare: func(c *codexClient) { c.host.stop() },
 			got: func(c *codexClient) string {
@@ -288,22 +287,26 @@ func codexFailures() []kase {
 				}
 				return ran(c)
 			}},
-		{group: failures, name: "no daemon, no belay beside belay-hook: nothing runs", levels: only, want: always(held),
+		{group: failures, name: "no daemon, no belay beside belay-hook: nothing runs", want: always(held),
 			scripts: onFirst(func(c *codexClient) { c.host.stop() }, shell("echo ran > ran.txt")), prepare: leave, got: ran},
-		{group: failures, name: "the daemon is killed while the model works", levels: only, want: always(held),
+		{group: failures, name: "the daemon is killed while the model works", want: always(held),
 			scripts: onFirst(func(c *codexClient) { c.host.signal(syscall.SIGKILL) }, shell("echo ran > ran.txt")),
 			prepare: leave, got: ran},
-		{group: failures, name: "the daemon is stopped (SIGSTOP) while the model works", levels: only, want: always(held),
+		{group: failures, name: "the daemon is stopped (SIGSTOP) while the model works", want: always(held),
 			scripts: onFirst(func(c *codexClient) { c.host.signal(syscall.SIGSTOP) }, shell("echo ran > ran.txt")),
 			prepare: leave, got: ran},
-		{group: failures, name: "something else stands at the socket and answers garbage", levels: only, want: always(held),
+		{group: failures, name: "something else stands at the socket and answers garbage", want: always(held),
 			scripts: onFirst(func(c *codexClient) { listenGarbage(c.host) }, shell("echo ran > ran.txt")), prepare: leave,
 			got: ran},
-		{group: failures, name: "belay-hook is not there", levels: only, want: always(open),
+		{group: failures, name: "belay-hook is killed", want: always(open),
+			note:    "Codex goes on when a hook's program is killed",
+			scripts: script(shell("echo ran > ran.txt")),
+			prepare: leave, spoil: func(c *codexClient) { c.write(c.program, "#!/bin/sh\nkill -9 $$\n") }, got: ran},
+		{group: failures, name: "belay-hook is not there", want: always(open),
 			note:    "Codex goes on when a hook's program is missing",
 			scripts: script(shell("echo ran > ran.txt")),
 			prepare: leave, spoil: func(c *codexClient) { _ = os.Remove(c.program) }, got: ran},
-		{group: failures, name: "an output that came while the daemon was away stays withheld after a resume", levels: only,
+		{group: failures, name: "an output that came while the daemon was away stays withheld after a resume",
 			want: always(held), prepare: leave,
 			drive: func(c *codexClient) {
 				c.run("do as scripted")
@@ -325,7 +328,8 @@ func codexFailures() []kase {
 }
 
 func TestCodex(t *testing.T) {
-	all := slices.Concat(codexVerdicts(), codexCalls(), codexFailures(), codexWays(), codexShell(),
+	all := slices.Concat(codexVerdicts(), codexPerson(), codexCalls(), codexFailures(), codexLarge(), codexWays(),
+		codexShell(),
 		codexGuarded())
 	for _, k := range all {
 		levels := k.levels

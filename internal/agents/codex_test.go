@@ -62,7 +62,11 @@ func (c *codexClient) write(path, text string) {
 
 // wrote reports whether the tools left the file in the project.
 func (c *codexClient) wrote(name string) bool {
-	_, err := os.Stat(filepath.Join(c.project, name))
+	return c.exists(filepath.Join(c.project, name))
+}
+
+func (c *codexClient) exists(path string) bool {
+	_, err := os.Stat(path)
 	return err == nil
 }
 
@@ -133,36 +137,42 @@ func (c *codexClient) connect(trusted bool) {
 // run has Codex work on the prompt, without a sandbox of its own and without a person.
 func (c *codexClient) run(prompt string, flags ...string) {
 	c.t.Helper()
+	args := []string{"exec", "--skip-git-repo-check"}
+	if !slices.Contains(flags, "-s") {
+		args = append(args, "-s", "danger-full-access")
+	}
+	wall := newWall(c.t)
+	c.out, _ = run(c.t, c.project, c.environ(wall), c.command(append(append(args, flags...), prompt)...)...)
+	wall.report()
+}
+
+// command is Codex with these arguments, as it sees the machine.
+func (c *codexClient) command(args ...string) []string {
+	c.t.Helper()
 	bin := os.Getenv("BELAY_CODEX")
 	if bin == "" {
 		c.t.Fatal("BELAY_CODEX names no client; scripts/test-agents installs one")
 	}
-	wall := newWall(c.t)
-	args := []string{bin, "exec", "--skip-git-repo-check"}
-	if !slices.Contains(flags, "-s") {
-		args = append(args, "-s", "danger-full-access")
+	args = append([]string{bin}, args...)
+	if c.level != agents.Managed && c.shell == "" {
+		return args
 	}
-	args = append(args, flags...)
-	args = append(args, prompt)
-	if c.level == agents.Managed || c.shell != "" {
-		// Only this process sees the managed file, and its account's shell, where the system's would stand.
-		c.account()
-		flag := "-m"
-		if os.Getuid() != 0 {
-			flag = "-rm"
-		}
-		args = append([]string{"unshare", flag, "sh", "-c",
-			"mount -t overlay overlay -o lowerdir=" + c.managed + `/etc:/etc /etc && exec "$@"`, "sh"}, args...)
+	// Only this process sees the managed file, and its account's shell, where the system's would stand.
+	c.account()
+	flag := "-m"
+	if os.Getuid() != 0 {
+		flag = "-rm"
 	}
+	return append([]string{"unshare", flag, "sh", "-c",
+		"mount -t overlay overlay -o lowerdir=" + c.managed + `/etc:/etc /etc && exec "$@"`, "sh"}, args...)
+}
+
+// environ is the environment of Codex.
+func (c *codexClient) environ(wall *wall) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "CODEX_HOME=" + c.conf,
 		"CODEX_API_KEY=dummy-key-of-a-test",
 		"BELAY_HOME=" + c.t.TempDir(), "HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL, "NO_PROXY=127.0.0.1,localhost"}
-	c.out, _ = run(c.t, c.project, append(env, c.env...), args...)
-	wall.mu.Lock()
-	defer wall.mu.Unlock()
-	for _, host := range wall.tried {
-		c.t.Logf("the client tried to reach %s", host)
-	}
+	return append(env, c.env...)
 }
 
 // account gives the account of the client its shell. In the client's own namespace it is root's.

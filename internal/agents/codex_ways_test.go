@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/belay-hooks/belay/internal/agents"
 )
 
 // codexWays are the ways past hooks in Codex, each at every level.
@@ -55,6 +53,22 @@ func codexWays() []kase {
 				c.run("do as scripted", "--ignore-user-config", "-c", "openai_base_url=\""+c.model.URL+"/v1\"", "-m", "gpt-5-codex")
 			},
 			scripts: script(shell(denied)), got: reached(ran)},
+		{group: ways, name: "the client is started in a folder of the project", want: always(held),
+			scripts: script(shell(denied)),
+			note:    "Codex looks for the project's root, where .git is",
+			prepare: func(c *codexClient) {
+				for _, dir := range []string{".git", "sub"} {
+					if err := os.Mkdir(filepath.Join(c.project, dir), 0o755); err != nil {
+						c.t.Fatal(err)
+					}
+				}
+			},
+			flags: []string{"-C", "sub"}, got: mustHear("belay (command-block)", func(c *codexClient) string {
+				if c.wrote("sub/ran.txt") {
+					return open
+				}
+				return ran(c)
+			})},
 		{group: ways, name: "the project's configuration says `features.hooks = false`", want: unlessManaged,
 			scripts: script(shell(denied)), got: ran,
 			prepare: func(c *codexClient) {
@@ -67,13 +81,12 @@ func codexWays() []kase {
 				"`belay status` is red",
 			scripts: script(shell("true")), got: withheldOf, prepare: laterRewrite},
 		{group: ways, name: "hooks.json is removed while the session runs", want: always(held),
-			levels: []agents.Level{agents.User, agents.Project}, scripts: func(c *codexClient) []Script {
+			scripts: func(c *codexClient) []Script {
 				return []Script{{Turns: []Turn{{Calls: []Call{shell("rm '" + c.conf + "/hooks.json'; rm .codex/hooks.json; true")}},
 					{Calls: []Call{shell(denied)}}}}}
 			}, got: ran},
-		{group: ways, name: "hooks.json is removed, then a new session", want: always(open),
-			levels: []agents.Level{agents.User, agents.Project},
-			note:   "the settings guard is what stands against it: see below",
+		{group: ways, name: "hooks.json is removed, then a new session", want: unlessManaged,
+			note: "the settings guard is what stands against it: see below",
 			scripts: func(c *codexClient) []Script {
 				return []Script{{Turns: []Turn{{Calls: []Call{shell("rm '" + c.conf + "/hooks.json'; rm .codex/hooks.json; true")}},
 					{Text: "done"},

@@ -177,12 +177,13 @@ func listenGarbage(h *host) {
 // wall is a proxy that lets nothing out and remembers who tried.
 type wall struct {
 	*httptest.Server
+	t     *testing.T
 	mu    sync.Mutex
 	tried []string
 }
 
 func newWall(t *testing.T) *wall {
-	w := &wall{}
+	w := &wall{t: t}
 	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
 		w.tried = append(w.tried, r.Host)
@@ -191,6 +192,15 @@ func newWall(t *testing.T) *wall {
 	}))
 	t.Cleanup(w.Close)
 	return w
+}
+
+// report writes down who tried.
+func (w *wall) report() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.tried) > 0 {
+		w.t.Logf("the client tried to reach %s", strings.Join(w.tried, ", "))
+	}
 }
 
 // run runs a program for two minutes at most and returns its output, of both channels.

@@ -105,12 +105,13 @@ func serveMCP() {
 		case "tools/list":
 			result = map[string]any{"tools": []any{tool("say", "text"), tool("bash", "command")}}
 		case "tools/call":
-			text := "token " + secret + " " + string(req.Params.Arguments)
+			var args struct {
+				Command string `json:"command"`
+				Size    int    `json:"size"` // of what say adds, in bytes
+			}
+			_ = json.Unmarshal(req.Params.Arguments, &args)
+			text := "token " + secret + " " + string(req.Params.Arguments) + strings.Repeat("a", args.Size)
 			if req.Params.Name == "bash" {
-				var args struct {
-					Command string `json:"command"`
-				}
-				_ = json.Unmarshal(req.Params.Arguments, &args)
 				b, err := exec.Command("sh", "-c", args.Command).CombinedOutput()
 				text = fmt.Sprintf("%s %v", b, err)
 			}

@@ -233,19 +233,37 @@ func (l *look) codex(place Place, read Reader) {
 		l.off = true
 		l.say(Warn, config+" has features.hooks = false: only hooks that requirements.toml pins run", "Take it out.")
 	}
+	known := ownKeys(src)
 	for _, level := range []Level{User, Project} {
 		path := place.files(codex.Runtime, level)[1].path
 		src, there := l.read(path, read)
 		if !there {
+			l.taken(config, path, known)
 			continue
 		}
 		if _, err := parse(src); err != nil {
 			l.say(Warn, in(path, err).Error(), "Codex starts none of its hooks.")
+			l.taken(config, path, known)
 			continue
 		}
 		before := len(l.entries)
 		l.gather(codexGroups(Hook{}), level, path, src, func(*jsonedit.Node, *registered) {})
 		l.trusted(doc, path, src, l.entries[before:])
+		if len(l.entries) == before {
+			l.taken(config, path, known)
+		}
+	}
+}
+
+// taken fails where belay's trust is stored for the hooks.json at path, and none of its hooks is there any
+// more: `belay disconnect` takes out both.
+func (l *look) taken(config, path string, keys []string) {
+	if l.managed { // no hook of a person's runs
+		return
+	}
+	if slices.ContainsFunc(keys, func(key string) bool { return strings.HasPrefix(key, path+":") }) {
+		l.say(Fail, path+" has none of belay's hooks, and "+config+" has their trust: Codex asks belay nothing",
+			"Look who took them out. `belay connect codex` puts them back, `belay disconnect codex` takes out the trust, too.")
 	}
 }
 

@@ -44,6 +44,12 @@ func TestShadowedEntries(t *testing.T) {
 			replace("/home/dev/.codex/config.toml", `trusted_hash = "sha256:`, `trusted_hash = "sha256:0`), "not asked about"},
 		"a hook that was changed": {"codex", replace("/home/dev/.codex/hooks.json", `"timeout": 30`, `"timeout": 31`),
 			"not asked about"},
+		"hooks that were taken out": {"codex", func(d disk) { delete(d, "/home/dev/.codex/hooks.json") },
+			"has none of belay's hooks"},
+		"hooks that were spoiled": {"codex", func(d disk) { d["/home/dev/.codex/hooks.json"] = []byte(`{`) },
+			"has none of belay's hooks"},
+		"hooks that were emptied": {"codex", func(d disk) { d["/home/dev/.codex/hooks.json"] = []byte(`{}`) },
+			"has none of belay's hooks"},
 		"a hook that is disabled": {"codex",
 			replace("/home/dev/.codex/config.toml", "trusted_hash", "enabled = false\ntrusted_hash"), "not asked about"},
 		"features in the person's": {"codex", func(d disk) {

@@ -67,6 +67,10 @@ func TestAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	codexCall, err := os.ReadFile("../../../adapters/codex/testdata/captured/PreToolUse.Bash.json")
+	if err != nil {
+		t.Fatal(err)
+	}
 	start := `{"session_id":"s-9","hook_event_name":"SessionStart","source":"startup","cwd":"/"`
 	for _, c := range []struct {
 		name         string
@@ -112,6 +116,17 @@ func TestAnswers(t *testing.T) {
 			start, 200, `systemMessage`},
 		{"claude: as a command", "POST", "/adapters/claude-code?event=PreToolUse", "/adapters/{runtime}",
 			map[string]string{"Accept": daemonapi.AnswerType}, `garbage`, 200, `"exit":2`},
+		// Codex reads no bodies: it starts commands, and one that asks for it gets what the command is to do.
+		{"codex: a body", "POST", "/adapters/codex?event=PreToolUse", "/adapters/{runtime}", nil, string(codexCall), 406,
+			`reads no HTTP answers`},
+		{"codex: as a command", "POST", "/adapters/codex?event=PreToolUse", "/adapters/{runtime}",
+			map[string]string{"Accept": daemonapi.AnswerType}, string(codexCall), 200, `"stdout":"{}"`},
+		{"codex: a block", "POST", "/adapters/codex?event=PreToolUse", "/adapters/{runtime}",
+			map[string]string{"Accept": daemonapi.AnswerType},
+			strings.Replace(string(codexCall), "git status --short", "rm -rf /", 1), 200,
+			`{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\",`},
+		{"codex: bytes", "POST", "/adapters/codex?event=PermissionRequest", "/adapters/{runtime}",
+			map[string]string{"Accept": daemonapi.AnswerType}, `garbage`, 200, `\"behavior\":\"deny\"`},
 		{"another runtime", "POST", "/adapters/nobody", "/adapters/{runtime}", nil, `{}`, 404, `"decision":"block"`},
 
 		{"hooks", "GET", "/v1/hooks", "", review, "", 200, `command-block`},

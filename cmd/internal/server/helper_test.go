@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/adapters/codex"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 )
@@ -123,7 +124,7 @@ func serve(t *testing.T, dir string, s setup) *daemon {
 	}
 	t.Cleanup(func() { d.host.Close() })
 	s.server.Dir = d.dir
-	s.server.Runtimes = map[string]adapters.Adapter{claudecode.Runtime: claudecode.New()}
+	s.server.Runtimes = map[string]adapters.Adapter{claudecode.Runtime: claudecode.New(), codex.Runtime: codex.New()}
 	s.server.Logger = slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if d.server, err = server.Open(s.wrap(d.host), s.server); err != nil {
 		t.Fatal(err)
