@@ -105,6 +105,11 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		return nil, err
 	}
 	undo.add(func() error { return hooks.Close(func() bool { return false }) })
+	if !o.NoHooks {
+		if err := hooks.CheckParts(now.file.Enabled()); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+	}
 	storage, err := statelog.OpenStorage(ctx, dir, keys.Events, &now.file.Events, statelog.StorageOptions{
 		Store: o.Store, DryRun: o.DryRun, InMemory: o.InMemory, NoMark: o.NoMark, MoveMark: !o.NoHooks, Logger: log})
 	if err != nil {
@@ -193,6 +198,11 @@ func (b *Belay) Reload(ctx context.Context) error {
 	var r *audit.Detector
 	var useFiles func()
 	var next *retention.InUse
+	if err == nil && !b.o.NoHooks {
+		if err = b.conf.loader.CheckRules(now.file.Enabled()); err != nil {
+			err = fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+	}
 	if err == nil {
 		useFiles, err = b.storage.Prepare(&now.file.Events)
 	}

@@ -107,7 +107,8 @@ func (f *File) Errorf(pointer, format string, args ...any) error {
 // Binding installs one hook.
 type Binding struct {
 	Name string `json:"name"` // unique; what verdicts and events call the hook
-	// builtin:NAME, sha256:HEX of an installed file, or the path of a file
+	// builtin:NAME, sha256:HEX of an installed file, rules:FILE of a rules file (rules:FILE#changes for its rules that
+	// change actions), or the path of a file
 	Module   string         `json:"module"`
 	Digest   string         `json:"digest,omitzero"`   // sha256:HEX; needed with a path
 	Phases   []phases.Phase `json:"phases,omitzero"`   // default: all that the hook serves
@@ -280,7 +281,7 @@ func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 	if b.Tier != "" && b.Tier != phases.Trusted {
 		return c.errorf(at+"/tier", "a binding can demand trusted, and nothing else")
 	}
-	if b.Capabilities == nil {
+	if b.Capabilities == nil && !b.isRules() {
 		return c.errorf(at+"/capabilities", "is missing: list what the hook may do ([] for nothing)")
 	}
 	for i, s := range b.Capabilities {
@@ -328,6 +329,13 @@ func (c checker) tiersError(at string, err error) error {
 	return c.errorf(at, "%s", te.Text)
 }
 
+// rulesScheme begins the name of a module that is built from a rules file.
+const rulesScheme = "rules:"
+
+// isRules reports whether the module is built from a rules file. What the operator wrote in
+// there needs no list of capabilities beside it.
+func (b *Binding) isRules() bool { return strings.HasPrefix(b.Module, rulesScheme) }
+
 func (b *Binding) validateModule(c checker, at string) error {
 	if b.Digest != "" && !digestForm.MatchString(b.Digest) {
 		return c.errorf(at+"/digest", "has the form sha256: and 64 hexadecimal digits")
@@ -343,6 +351,10 @@ func (b *Binding) validateModule(c checker, at string) error {
 		}
 		if b.Digest != "" && b.Digest != b.Module {
 			return c.errorf(at+"/digest", "contradicts module")
+		}
+	case b.isRules():
+		if file := strings.TrimSuffix(strings.TrimPrefix(b.Module, rulesScheme), "#changes"); file == "" || strings.Contains(file, "#") {
+			return c.errorf(at+"/module", "rules: is followed by a rules file, and by #changes for those that change actions")
 		}
 	case b.Module == "":
 		return c.errorf(at+"/module", "is missing: builtin:NAME, sha256:HEX or a file")

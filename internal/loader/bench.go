@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/strictyaml"
@@ -239,6 +240,11 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 		if p := modulePath(b.files.dir, h.Module); p != "" {
 			paths = append(paths, p)
 		}
+		if _, _, ok := rules.ParseModule(h.Module); ok {
+			if file, err := b.files.buildRules(h.Module); err == nil && phases.ByteDigest(file) == digest {
+				return file, nil
+			}
+		}
 	}
 	for _, p := range paths {
 		file, err := statedir.ReadModule(p)
@@ -292,7 +298,7 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 	if r := policy.Revision(); r != "" {
 		revision += "+" + r
 	}
-	l := &Loader{o: Options{Dir: dir, Trust: policy, Logger: b.log}, files: source{dir: dir, builtin: b.files.builtin},
+	l := &Loader{o: Options{Dir: dir, Trust: policy, Logger: b.log}, files: source{dir: dir, builtin: b.files.builtin, rules: new(builtRules)},
 		engine: b.engine}
 	return Config(f, revision), l, nil
 }

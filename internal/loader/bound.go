@@ -9,6 +9,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -44,7 +45,10 @@ func InspectBound(ctx context.Context, dir trust.Dir, name string) (Info, error)
 	if err != nil {
 		return Info{}, err
 	}
-	allowed := append([]string{}, spec.Allowed...) // never nil, which would allow everything
+	allowed := spec.Allowed
+	if _, _, ok := rules.ParseModule(spec.Module); !ok || allowed != nil {
+		allowed = append([]string{}, allowed...) // never nil, which would allow everything
+	}
 	info, err := InspectIn(ctx, dir, file, pieces, allowed)
 	if err != nil {
 		return info, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -21,7 +22,10 @@ func loadFault(name string, err error) error {
 	text := "the hook " + name + " could not be loaded"
 	var le *sandbox.LoadError
 	var te *tiers.Error
+	var re *rules.Error
 	switch {
+	case errors.As(err, &re):
+		text += ": " + phases.SafeLine(re.Error(), 300)
 	case errors.As(err, &le):
 		text += ": " + le.Text
 	case errors.As(err, &te):

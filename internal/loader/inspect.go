@@ -7,6 +7,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
@@ -31,7 +32,8 @@ type Info struct {
 	EstimateMiB  float64            `json:"compile_estimate_mib"`
 	MemoryMin    int64              `json:"memory_min"` // bytes
 	Functions    int                `json:"functions"`
-	Problems     []string           `json:"problems"` // why it would be refused
+	Problems     []string           `json:"problems"`       // why it would be refused
+	Rules        *rules.Listed      `json:"rules,omitzero"` // that were compiled into it
 }
 
 // CapabilityStatus says whether a hook gets one capability that it asks for.
@@ -73,7 +75,7 @@ func inspect(file []byte, allowed []string, decide func() (tiers.Decision, error
 		Phases: mod.Phases, Imports: orEmpty(mod.Imports), Others: orEmpty(mod.Others),
 		EstimateMS: float64(mod.EstimateNS) / 1e6, EstimateMiB: float64(mod.EstimateBytes) / (1 << 20),
 		MemoryMin: mod.MemoryMin, Functions: mod.Functions,
-		Capabilities: []CapabilityStatus{}, Problems: []string{},
+		Capabilities: []CapabilityStatus{}, Problems: []string{}, Rules: rules.ReadListed(file),
 	}
 	hooks, err := builtin.Load()
 	if err != nil {

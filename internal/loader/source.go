@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
@@ -18,6 +19,7 @@ type source struct {
 	dir     string // the state directory; "": there is none
 	builtin *builtin.Set
 	given   []Ready
+	rules   *builtRules
 }
 
 // read returns the module's bytes and the digest that they must have.
@@ -34,6 +36,10 @@ func (s *source) read(spec kernel.BindingSpec) (file []byte, digest string, err 
 		h, err := s.builtin.Get(name)
 		return h.Module, cmp.Or(spec.Digest, h.Digest), err
 	}
+	if _, _, ok := rules.ParseModule(spec.Module); ok {
+		file, err := s.buildRules(spec.Module)
+		return file, spec.Digest, err
+	}
 	path, digest := spec.Module, spec.Digest
 	if hexDigest, ok := strings.CutPrefix(spec.Module, "sha256:"); ok {
 		path, digest = filepath.Join("blobs", "sha256", hexDigest), spec.Module
@@ -47,7 +53,7 @@ func (s *source) read(spec kernel.BindingSpec) (file []byte, digest string, err 
 
 // modulePath returns the file that a binding names, or "" when it names none.
 func modulePath(dir, module string) string {
-	for _, scheme := range []string{givenScheme, "builtin:", "sha256:"} {
+	for _, scheme := range []string{givenScheme, "builtin:", "sha256:", rules.Scheme} {
 		if strings.HasPrefix(module, scheme) {
 			return ""
 		}

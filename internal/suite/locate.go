@@ -14,6 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -151,6 +152,8 @@ func (l *Locator) Module(ctx context.Context, s *Suite) (*Module, error) {
 	switch {
 	case strings.HasPrefix(s.Hook, "builtin:"):
 		return l.own(s)
+	case strings.HasPrefix(s.Hook, rules.Scheme):
+		return l.rules(s)
 	case s.Hook != "":
 		p := filepath.Join(filepath.Dir(s.file), filepath.FromSlash(s.Hook))
 		if filepath.IsAbs(s.Hook) {
@@ -188,6 +191,37 @@ func (l *Locator) own(s *Suite) (*Module, error) {
 		return nil, s.named(s.doc.Errorf("/hook", "%v", err))
 	}
 	return &Module{Name: name, File: h.Module}, nil
+}
+
+// rules builds the module of a rules file, which stands beside the suite or one folder up.
+func (l *Locator) rules(s *Suite) (*Module, error) {
+	name, part, _ := rules.ParseModule(s.Hook)
+	p := filepath.FromSlash(name)
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(filepath.Dir(s.file), p)
+	}
+	src, err := files.Read(p, strictyaml.MaxSize)
+	if err != nil {
+		return nil, s.named(s.doc.Errorf("/hook", "%s: %v", s.Hook, errors.Unwrap(err)))
+	}
+	f, err := rules.Parse(p, src)
+	if err != nil {
+		return nil, err
+	}
+	if l.builtin == nil {
+		if l.builtin, err = builtin.Load(); err != nil {
+			return nil, err
+		}
+	}
+	engine, err := l.builtin.Get(rules.Engine)
+	if err != nil {
+		return nil, err
+	}
+	module, err := f.Build(engine.Module, part)
+	if err != nil {
+		return nil, s.named(s.doc.Errorf("/hook", "%v", err))
+	}
+	return &Module{Name: f.HookName(part), File: module}, nil
 }
 
 // folder finds the module in a hook's folder, or builds it.

@@ -152,6 +152,14 @@ func (a *App) describeHook(info loader.Info) {
 		fmt.Fprintln(a.Out)
 		t.print(a.Out, colors)
 	}
+	if r := info.Rules; r != nil {
+		t := newTable("RULE", "PHASES", "ANSWER")
+		for _, e := range r.Rules {
+			t.row(safe(e.Name), phaseList(e.Phases), safe(e.Answer))
+		}
+		fmt.Fprintln(a.Out)
+		t.print(a.Out, colors)
+	}
 	for _, pr := range info.Problems {
 		fmt.Fprintf(a.Out, "\n%s %s\n", colors.red("refused:"), safe(pr))
 	}

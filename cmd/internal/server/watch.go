@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/rules"
 )
 
-// watch takes up what changed on the disk: belay.yaml when it has become another file,
+// watch takes up what changed on the disk: belay.yaml or a rules file when it has become another file,
 // a module that could not be loaded when there is another file in its place, and all of
 // it again for as long as it cannot be used. A module that is found broken is loaded once
 // more: its file may be back since, and then no later look tells that. What keeps a reload from being done (a pipe
@@ -20,8 +21,7 @@ func (s *Server) watch(ctx context.Context) {
 	if s.o.Watch < 0 {
 		return
 	}
-	path := filepath.Join(s.o.Dir, config.FileName)
-	seen, broken := glance(path), map[string]string{}
+	seen, broken := s.written(), map[string]string{}
 	tick := time.NewTicker(s.o.Watch)
 	defer tick.Stop()
 	for {
@@ -31,7 +31,7 @@ func (s *Server) watch(ctx context.Context) {
 		case <-tick.C:
 		}
 		_ = s.host.SweepApprovals(ctx) // so that the end of a question is logged when it comes
-		now, mended := glance(path), false
+		now, mended := s.written(), false
 		was := broken
 		broken = s.broken()
 		for file, g := range broken {
@@ -45,6 +45,24 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
+// written has a glance at belay.yaml and the rules files that it binds.
+func (s *Server) written() string {
+	all := glance(filepath.Join(s.o.Dir, config.FileName))
+	for _, b := range s.host.Bindings() {
+		if file, _, ok := rules.ParseModule(b.Module); ok && !b.Disabled {
+			all += " " + glance(s.inside(file))
+		}
+	}
+	return all
+}
+
+func (s *Server) inside(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(s.o.Dir, path)
+}
+
 // broken has a glance at the files of the modules that could not be loaded, by path.
 func (s *Server) broken() map[string]string {
 	all := map[string]string{}
@@ -56,9 +74,10 @@ func (s *Server) broken() map[string]string {
 		if digest, ok := strings.CutPrefix(path, "sha256:"); ok {
 			path = filepath.Join("blobs", "sha256", digest)
 		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.o.Dir, path)
+		if file, _, ok := rules.ParseModule(path); ok {
+			path = file
 		}
+		path = s.inside(path)
 		all[path] = glance(path)
 	}
 	return all

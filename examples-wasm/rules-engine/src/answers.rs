@@ -1,0 +1,294 @@
+//! What the rules that apply add up to. Block beats ask beats nothing, whatever the order of the rules.
+
+use std::collections::BTreeMap;
+
+use belay_hook as hook;
+use hook::analysis::{self, Syntax};
+use hook::input;
+use hook::json::Value;
+
+use crate::conditions::{patterns, pieces, seconds, Holds, Pattern};
+use crate::facts::{Facts, Read};
+use crate::index::Index;
+
+/// What the rules of one turn say so far.
+#[derive(Default)]
+pub struct Answers {
+    block: Option<String>,
+    asks: Vec<String>,
+    notes: BTreeMap<&'static str, String>,
+    defaults: BTreeMap<&'static str, (String, &'static str)>,
+    fixed: BTreeMap<&'static str, (String, &'static str)>,
+    clamps: Vec<&'static str>,
+    masks: BTreeMap<String, Vec<(usize, usize, &'static str)>>,
+}
+
+const MAX_ASKS: usize = 8;
+
+impl Answers {
+    /// Takes the answer of a rule that applies, or of which that cannot be told.
+    pub fn add(&mut self, index: &Index, facts: &Facts, rule: usize, holds: &Holds) -> Read<()> {
+        let name = index.text(rule)?;
+        let (kind, at) = (index.word(rule + 8)?, index.size(rule + 12)?);
+        if let Holds::Maybe(why) = holds {
+            match kind {
+                3 | 9 => {}
+                11 => self.clamps.push(index.text(at)?),
+                _ => {
+                    let text = format!("it cannot be told whether the rule {} applies: {}", name, why);
+                    self.refuse(index.word(rule + 16)? != 1, text);
+                }
+            }
+            return Ok(());
+        }
+        match kind {
+            1 => self.refuse(false, format!("{} (rule {})", index.text(at)?, name)),
+            2 => self.refuse(true, format!("{} (rule {})", index.text(at)?, name)),
+            3 => {
+                for i in 0..index.size(at)? {
+                    let (key, value) = (index.text(at + 4 + 16 * i)?, index.text(at + 12 + 16 * i)?);
+                    let greatest = self.notes.entry(key).or_insert_with(|| value.to_string());
+                    if value > greatest.as_str() {
+                        *greatest = value.to_string();
+                    }
+                }
+            }
+            5 => self.limit(index, name, at)?,
+            6 => {
+                let request = hook::json::object().with("capability", index.text(at)?).to_json();
+                let active = match hook::check_lease(&request) {
+                    Ok(reply) => Value::parse(&reply).map_or(false, |v| v.is_true("active")),
+                    Err(e) if e == hook::Errno::Absent => false,
+                    Err(e) => return Err(e.into()),
+                };
+                if !active {
+                    let text = format!("{} (rule {})", index.text(at + 12)?, name);
+                    self.refuse(index.word(at + 8)? == 1, text);
+                }
+            }
+            7 => {
+                let signed = input::text("/metadata/stage/tier").as_deref() == Some("trusted");
+                let stage = input::text("/metadata/stage/value").filter(|_| signed);
+                let stages = index.texts(at + 16, index.size(at + 12)?)?;
+                if !stage.map_or(false, |s| stages.contains(&s.as_str())) {
+                    let text = format!("{} (rule {})", index.text(at + 4)?, name);
+                    self.refuse(index.word(at)? == 1, text);
+                }
+            }
+            8 => self.mask(index, facts, name, at)?,
+            9 | 10 => {
+                for i in 0..index.size(at)? {
+                    let (pointer, value) = (index.text(at + 4 + 16 * i)?, index.text(at + 12 + 16 * i)?);
+                    let all = if kind == 9 { &mut self.defaults } else { &mut self.fixed };
+                    let before = all.entry(pointer).or_insert_with(|| (value.to_string(), name));
+                    if before.0 != value {
+                        let text = format!("the rules {} and {} want {} to be different", before.1, name, pointer);
+                        self.refuse(false, text);
+                    }
+                }
+            }
+            11 => self.clamps.push(index.text(at)?),
+            _ => return Err("the index of the rules has an answer that this engine does not know".into()),
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, ask: bool, text: String) {
+        if ask && may_ask() {
+            if self.asks.len() < MAX_ASKS && !self.asks.contains(&text) {
+                self.asks.push(text);
+            }
+        } else if self.block.is_none() {
+            self.block = Some(text);
+        }
+    }
+
+    /// Tells the host.
+    pub fn give(self) -> Read<()> {
+        for (key, value) in &self.notes {
+            let value = Value::parse(value).ok_or("the index of the rules has a value that is no JSON")?;
+            hook::annotate(key, value);
+        }
+        if let Some(text) = &self.block {
+            hook::block(text);
+            return Ok(());
+        }
+        if !self.asks.is_empty() {
+            hook::request_approval(&self.asks.join("; "), None);
+        }
+        for scopes in &self.clamps {
+            let v = Value::parse(scopes).ok_or("the index of the rules has scopes that are no JSON")?;
+            let set = |name: &str| v.get(name).map(|s| s.items().iter().filter_map(Value::as_text).map(String::from).collect());
+            hook::clamp_scopes(hook::Scopes { fs_read: set("fs_read"), fs_write: set("fs_write"), net: set("net"), tools: set("tools") });
+        }
+        self.rewrite()
+    }
+
+    fn rewrite(&self) -> Read<()> {
+        for (at, spans) in &self.masks {
+            if self.fixed.contains_key(at.as_str()) {
+                continue;
+            }
+            let text = input::text(at).unwrap_or_default();
+            hook::rewrite_text(at, &masked(&text, spans));
+        }
+        for (at, (value, _)) in &self.fixed {
+            let same = input::value(at).map_or(false, |v| Value::parse(value) == Some(v));
+            if !same {
+                hook::rewrite(at, value);
+            }
+        }
+        for (at, (value, _)) in &self.defaults {
+            if !self.fixed.contains_key(at) && !input::has(at) {
+                hook::rewrite(at, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Count, seconds, by whom, whether it asks, text. Every call to which the rule applies counts until the limit is reached.
+    fn limit(&mut self, index: &Index, name: &str, at: usize) -> Read<()> {
+        let (most, window) = (index.size(at)?, i64::from(index.word(at + 4)?));
+        let by = ["/session", "/agent", "/user"];
+        let by = by.get(index.size(at + 8)?).ok_or("the index of the rules is damaged")?;
+        let now = seconds().ok_or("the invocation has no time")?;
+        let subject = hash(&input::text(by).unwrap_or_default());
+        let key = format!("limit/{}", name);
+        let stored = match hook::state_get(&key) {
+            Ok(bytes) => bytes,
+            Err(hook::Errno::Absent) => Vec::new(),
+            Err(e) => return Err(e.into()),
+        };
+        let mut uses = uses(&stored, now - window).ok_or("the counts of a limit cannot be read")?;
+        let count = uses.iter().filter(|u| u.0 == subject).count();
+        // The oldest use makes room for the next one, if there is room for any.
+        let next = uses.iter().filter(|u| u.0 == subject).map(|u| u.1 + window - now).min().unwrap_or(window);
+        if count >= most {
+            let text = format!("{}; the next time is in {} seconds (rule {})", index.text(at + 16)?, next, name);
+            self.refuse(index.word(at + 12)? == 1, text);
+            return Ok(());
+        }
+        uses.push((subject, now));
+        if uses.len() * USE > 64 << 10 {
+            self.refuse(false, format!("there are more calls than the rule {} can count", name));
+            return Ok(());
+        }
+        let mut out = Vec::with_capacity(uses.len() * USE);
+        for (subject, time) in uses {
+            out.extend_from_slice(&subject.to_le_bytes());
+            out.extend_from_slice(&time.to_le_bytes());
+        }
+        hook::state_put(&key, &out)?;
+        Ok(())
+    }
+
+    /// What stands in place of a match; how many pointers; pointers; how many patterns; patterns.
+    fn mask(&mut self, index: &Index, facts: &Facts, name: &str, at: usize) -> Read<()> {
+        let label = index.text(at)?;
+        let n = index.size(at + 8)?;
+        let rest = at + 12 + 8 * n;
+        for pointer in index.texts(at + 12, n)? {
+            let leaves = facts.leaves(pointer);
+            if leaves.doubt.is_some() {
+                self.refuse(false, format!("there is more text than the rule {} can search", name));
+            }
+            for pattern in patterns(index, rest + 4, index.size(rest)?)? {
+                for leaf in &leaves.list {
+                    match spans(&leaf.text, &pattern)? {
+                        None => self.refuse(false, format!("a text is too long for the rule {} to search", name)),
+                        Some(list) if list.is_empty() => {}
+                        Some(list) => {
+                            let all = self.masks.entry(leaf.at.clone()).or_default();
+                            all.extend(list.into_iter().map(|(from, to)| (from, to, label)));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const MAX_SPANS: usize = 512;
+
+/// Where the pattern matches; None when that is too much to tell.
+fn spans(text: &str, pattern: &Pattern) -> Read<Option<Vec<(usize, usize)>>> {
+    let mut out = Vec::new();
+    let pieces = match pieces(text, pattern) {
+        Some(pieces) => pieces,
+        None => return Ok(None),
+    };
+    for (place, piece) in pieces {
+        let mut from = 0;
+        while from < piece.len() {
+            let found = match analysis::pattern_match(Syntax::Re2, &[pattern.text], &[&piece[from..]]) {
+                Ok(found) => found,
+                Err(hook::Errno::TooLarge) => return Ok(None),
+                Err(e) => return Err(e.into()),
+            };
+            let m = match found.first() {
+                Some(m) => m,
+                None => break,
+            };
+            if m.end > m.start {
+                out.push((place + from + m.start, place + from + m.end));
+            }
+            from += m.end.max(m.start + 1);
+            while !piece.is_char_boundary(from) {
+                from += 1;
+            }
+            if out.len() > MAX_SPANS {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(out))
+}
+
+/// The text with the spans replaced; spans that overlap are one, with the replacement that sorts first.
+fn masked(text: &str, spans: &[(usize, usize, &str)]) -> String {
+    let mut spans = spans.to_vec();
+    spans.sort_unstable();
+    let mut joined: Vec<(usize, usize, &str)> = Vec::new();
+    for (from, to, label) in spans {
+        match joined.last_mut() {
+            Some(last) if from < last.1 => {
+                last.1 = last.1.max(to);
+                last.2 = last.2.min(label);
+            }
+            _ => joined.push((from, to, label)),
+        }
+    }
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (from, to, label) in joined {
+        out.push_str(&text[at..from]);
+        out.push_str(label);
+        at = to;
+    }
+    out + &text[at..]
+}
+
+const USE: usize = 16;
+
+/// The uses that are not older than a time.
+fn uses(stored: &[u8], after: i64) -> Option<Vec<(u64, i64)>> {
+    if stored.len() % USE != 0 {
+        return None;
+    }
+    let number = |b: &[u8]| {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(b);
+        eight
+    };
+    let all = stored.chunks_exact(USE).map(|c| (u64::from_le_bytes(number(&c[..8])), i64::from_le_bytes(number(&c[8..]))));
+    Some(all.filter(|u| u.1 > after).collect())
+}
+
+/// FNV-1a: who shares the number of another one shares its limit.
+fn hash(s: &str) -> u64 {
+    s.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
+}
+
+fn may_ask() -> bool {
+    matches!(input::text("/phase").as_deref(), Some("pre_plan" | "pre_send" | "pre_tool" | "state_transition" | "spawn"))
+}

@@ -1,0 +1,434 @@
+//! Whether a condition holds: yes, no, or it cannot be told.
+
+use belay_hook as hook;
+use hook::analysis::{self, Command, Syntax};
+use hook::input;
+
+use crate::facts::{cut, Facts, Leaf, Read};
+use crate::index::Index;
+use crate::wild;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Holds {
+    No,
+    /// Why it cannot be told.
+    Maybe(String),
+    Yes,
+}
+
+impl Holds {
+    fn of(yes: bool) -> Holds {
+        if yes {
+            Holds::Yes
+        } else {
+            Holds::No
+        }
+    }
+
+    fn or_doubt(yes: bool, doubt: &Option<String>) -> Holds {
+        match (yes, doubt) {
+            (true, _) => Holds::Yes,
+            (false, Some(why)) => Holds::Maybe(why.clone()),
+            (false, None) => Holds::No,
+        }
+    }
+}
+
+/// The kinds of conditions, as the builder numbers them.
+pub const NAMES: [&str; 15] = [
+    "", "runtime", "agent", "user", "tool", "mcp_server", "command", "path", "host", "host_not", "size", "text", "time",
+    "annotation", "branch",
+];
+
+pub fn holds(index: &Index, facts: &Facts, at: usize) -> Read<Holds> {
+    let kind = index.word(at)? & 0xff;
+    let n = index.size(at + 4)?;
+    let body = at + 8;
+    match kind {
+        1 => named(index, "/runtime", body, n),
+        2 => named(index, "/agent", body, n),
+        3 => named(index, "/user", body, n),
+        4 => {
+            let patterns = index.texts(body, n)?;
+            Ok(Holds::of(facts.tools()?.iter().any(|t| patterns.iter().any(|p| wild::matches(p, t)))))
+        }
+        5 => {
+            let server = input::text("/mcp/server").or_else(|| {
+                let tool = input::text("/tool")?;
+                tool.strip_prefix("mcp:")?.split(':').next().map(String::from)
+            });
+            let patterns = index.texts(body, n)?;
+            Ok(Holds::of(server.map_or(false, |s| patterns.iter().any(|p| wild::matches(p, &s)))))
+        }
+        6 => command(index, facts, body, n),
+        7 => path(index, facts, body, n),
+        8 => {
+            let patterns = index.texts(body, n)?;
+            let hosts = facts.hosts()?;
+            let known = |h: &String| patterns.iter().any(|p| wild::matches(p, h));
+            Ok(Holds::or_doubt(hosts.list.iter().any(known), &hosts.doubt))
+        }
+        9 => {
+            let patterns = index.texts(body, n)?;
+            let hosts = facts.hosts()?;
+            let other = |h: &String| !patterns.iter().any(|p| wild::matches(p, h));
+            Ok(Holds::or_doubt(hosts.list.iter().any(other), &hosts.doubt))
+        }
+        10 => Ok(Holds::of(input::get(index.text(body)?).map_or(0, |s| s.len()) > n)),
+        11 => text(index, facts, body, n),
+        12 => time(index, body, n),
+        13 => annotation(index, body, n),
+        14 => claimed(index, body, n),
+        _ => Err("the index of the rules has a condition that this engine does not know".into()),
+    }
+}
+
+fn named(index: &Index, at: &str, body: usize, n: usize) -> Read<Holds> {
+    let name = input::text(at).unwrap_or_default();
+    Ok(Holds::of(index.texts(body, n)?.iter().any(|p| wild::matches(p, &name))))
+}
+
+/// n offsets of command patterns: the program; words of the subcommand; flags, each a list of alternatives; arguments;
+/// the program's flags that take the next word.
+fn command(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
+    let commands = facts.commands()?;
+    let mut maybe = None;
+    for i in 0..n {
+        let at = index.size(body + 4 * i)?;
+        let program = index.text(at)?;
+        let counts = [index.size(at + 8)?, index.size(at + 12)?, index.size(at + 16)?, index.size(at + 20)?];
+        let mut next = at + 24;
+        let mut texts = |count: usize| -> Read<Vec<&'static str>> {
+            let list = index.texts(next, count)?;
+            next += 8 * count;
+            Ok(list)
+        };
+        let (sub, flags, args, valued) = (texts(counts[0])?, texts(counts[1])?, texts(counts[2])?, texts(counts[3])?);
+        for c in commands.list.iter().filter(|c| program == "*" || program == c.name) {
+            match one_command(c, &sub, &flags, &args, &valued) {
+                Holds::Yes => return Ok(Holds::Yes),
+                Holds::Maybe(why) => drop(maybe.get_or_insert(why)),
+                Holds::No => {}
+            }
+        }
+    }
+    Ok(match maybe {
+        Some(why) => Holds::Maybe(why),
+        None => Holds::or_doubt(false, &commands.doubt),
+    })
+}
+
+fn one_command(c: &Command, sub: &[&str], flags: &[&str], args: &[&str], valued: &[&str]) -> Holds {
+    let open = c.args_open || c.args().iter().any(|w| !w.known);
+    let mut doubt = None;
+    let mut unsure = |what: &str| drop(doubt.get_or_insert_with(|| format!("{} of {} cannot be told beforehand", what, cut(&c.name))));
+    if !sub.is_empty() {
+        // The words that are no flags, and whether one may be the value of the flag before it.
+        let mut words: Vec<(&str, bool, bool)> = Vec::new();
+        let mut behind = false;
+        let mut skip = false;
+        for w in c.args() {
+            let t = w.text.as_str();
+            if skip {
+                skip = false;
+                continue;
+            }
+            if t.starts_with('-') && t.len() > 1 {
+                skip = valued.contains(&t);
+                behind = !t.contains('=') && t != "--" && !skip;
+                continue;
+            }
+            words.push((t, w.known, behind));
+            behind = false;
+        }
+        let plain: Vec<(&str, bool)> = words.iter().map(|(t, known, _)| (*t, *known)).collect();
+        let without: Vec<(&str, bool)> = words.iter().filter(|(_, _, behind)| !behind).map(|(t, known, _)| (*t, *known)).collect();
+        match (begins(&plain, sub, c.args_open), begins(&without, sub, c.args_open)) {
+            (Some(true), _) => {}
+            (Some(false), Some(false)) => return Holds::No,
+            // Whether the flag before it takes a value is not known: the word may be the subcommand.
+            (Some(false), Some(true)) | (_, None) | (None, _) => unsure("the subcommand"),
+        }
+    }
+    for alternatives in flags {
+        match alternatives.split('|').map(|f| flag(c, f)).fold(Some(false), either) {
+            Some(true) => {}
+            Some(false) if !open => return Holds::No,
+            _ => unsure("whether the flag stands among the arguments"),
+        }
+    }
+    for pattern in args {
+        if !c.args().iter().any(|w| w.known && wild::matches(pattern, &w.text)) {
+            let glob = c.args().iter().any(|w| w.glob && wild::meet(pattern, &w.text));
+            if !open && !glob {
+                return Holds::No;
+            }
+            unsure("an argument");
+        }
+    }
+    match doubt {
+        None => Holds::Yes,
+        Some(why) => Holds::Maybe(why),
+    }
+}
+
+fn either(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (None, _) | (_, None) => None,
+        _ => Some(false),
+    }
+}
+
+/// Whether the words begin with those of a subcommand; None when that cannot be told.
+fn begins(words: &[(&str, bool)], sub: &[&str], open: bool) -> Option<bool> {
+    for (i, want) in sub.iter().enumerate() {
+        match words.get(i) {
+            Some((_, false)) => return None,
+            Some((word, true)) if want.split('|').any(|w| w == *word) => {}
+            Some(_) => return Some(false),
+            None if open => return None,
+            None => return Some(false),
+        }
+    }
+    Some(true)
+}
+
+/// Whether a flag stands among the arguments: written out, with a value, in a bundle of short ones, or, which cannot be
+/// told, shortened.
+fn flag(c: &Command, flag: &str) -> Option<bool> {
+    let mut unsure = false;
+    for w in c.args() {
+        let t = w.text.as_str();
+        if t == "--" {
+            break;
+        }
+        if !t.starts_with('-') || !w.known {
+            continue;
+        }
+        let name = t.split('=').next().unwrap_or(t);
+        if name == flag {
+            return Some(true);
+        }
+        if flag.starts_with("--") {
+            unsure = unsure || name.len() > 3 && flag.starts_with(name);
+        } else if flag.len() == 2 && !t.starts_with("--") && t[1..].contains(&flag[1..]) {
+            return Some(true);
+        }
+    }
+    if unsure {
+        None
+    } else {
+        Some(false)
+    }
+}
+
+const GLOB_TEXT: usize = 4096;
+
+/// n patterns, each with the directory that it counts from: 0 none, 1 home, 2 the working directory.
+fn path(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
+    let paths = facts.paths()?;
+    let mut patterns = Vec::with_capacity(n);
+    for i in 0..n {
+        let (pattern, base) = (index.text(body + 12 * i)?, index.word(body + 12 * i + 8)?);
+        patterns.push(match base {
+            0 => pattern.to_string(),
+            1 => format!("{}/{}", escaped(&facts.folders()?.0), pattern),
+            _ => format!("{}/{}", escaped(&facts.folders()?.1), pattern),
+        });
+    }
+    let mut doubt = paths.doubt.clone();
+    let mut keys: Vec<&str> = Vec::new();
+    for p in &paths.list {
+        for key in &p.keys {
+            if p.glob {
+                let name = |s: &str| s.rsplit('/').next().unwrap_or("").to_string();
+                // Above the name there may be patterns, too: those are not compared.
+                let any = patterns.iter().any(|p| {
+                    let rule = name(p);
+                    // A shell's pattern finds a name that begins with a dot only if it does, too.
+                    let hidden = rule.starts_with('.') && name(key).starts_with(&['*', '?', '['][..]) && !paths.hidden;
+                    p.ends_with("/**") || !hidden && wild::meet(&rule, &name(key))
+                });
+                if any {
+                    doubt.get_or_insert_with(|| format!("which files {} stands for cannot be told beforehand", cut(key)));
+                }
+            } else if key.len() > GLOB_TEXT {
+                doubt.get_or_insert_with(|| "a path is too long to be compared".to_string());
+            } else {
+                keys.push(key);
+            }
+        }
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    for some in keys.chunks(32) {
+        if !analysis::pattern_match(Syntax::Glob, &patterns, some)?.is_empty() {
+            return Ok(Holds::Yes);
+        }
+    }
+    Ok(Holds::or_doubt(false, &doubt))
+}
+
+/// A text as a pattern that matches it alone.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.trim_end_matches('/').chars() {
+        if "*?[]{}\\,!".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+const CHUNK: usize = 32 << 10; // of one text, and of the texts of one question
+
+/// A pattern for texts: the expression, whether it can be tried line by line, and the longest text, in bytes, that the
+/// host tries it on.
+pub struct Pattern {
+    pub text: &'static str,
+    pub lines: bool,
+    pub most: usize,
+}
+
+pub fn patterns(index: &Index, at: usize, n: usize) -> Read<Vec<Pattern>> {
+    let one = |i: usize| {
+        let how = index.size(at + 12 * i + 8)?;
+        Ok(Pattern { text: index.text(at + 12 * i)?, lines: how & 1 == 1, most: (how >> 1).clamp(1, CHUNK) })
+    };
+    (0..n).map(one).collect()
+}
+
+/// Pieces of a text that are short enough for the pattern, with their places; None where a line is too long, or the
+/// pattern does not go by lines.
+pub fn pieces<'a>(text: &'a str, pattern: &Pattern) -> Option<Vec<(usize, &'a str)>> {
+    if text.len() <= pattern.most {
+        return Some(vec![(0, text)]);
+    }
+    if !pattern.lines {
+        return None;
+    }
+    let mut out = Vec::new();
+    let mut from = 0;
+    while text.len() - from > pattern.most {
+        let end = from + text.as_bytes()[from..from + pattern.most].iter().rposition(|&b| b == b'\n')? + 1;
+        out.push((from, &text[from..end]));
+        from = end;
+    }
+    out.push((from, &text[from..]));
+    Some(out)
+}
+
+/// How many pointers; the pointers; how many patterns; the patterns.
+fn text(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
+    let at = body + 8 * n;
+    let patterns = patterns(index, at + 4, index.size(at)?)?;
+    let mut doubt: Option<String> = None;
+    for pointer in index.texts(body, n)? {
+        let leaves = facts.leaves(pointer);
+        if let Some(why) = &leaves.doubt {
+            doubt.get_or_insert_with(|| why.clone());
+        }
+        match search(&leaves.list, &patterns)? {
+            Holds::Yes => return Ok(Holds::Yes),
+            Holds::Maybe(why) => drop(doubt.get_or_insert(why)),
+            Holds::No => {}
+        }
+    }
+    Ok(Holds::or_doubt(false, &doubt))
+}
+
+fn search(leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
+    let long = || "a text is too long to be searched".to_string();
+    let mut doubt = None;
+    for pattern in patterns {
+        let mut all: Vec<&str> = Vec::new();
+        for leaf in leaves {
+            match pieces(&leaf.text, pattern) {
+                Some(some) => all.extend(some.into_iter().map(|(_, s)| s)),
+                None => drop(doubt.get_or_insert_with(long)),
+            }
+        }
+        let mut from = 0;
+        while from < all.len() {
+            let (mut to, mut size) = (from, 0);
+            while to < all.len() && to - from < 64 && (to == from || size + all[to].len() <= pattern.most) {
+                size += all[to].len();
+                to += 1;
+            }
+            match analysis::pattern_match(Syntax::Re2, &[pattern.text], &all[from..to]) {
+                Ok(found) if !found.is_empty() => return Ok(Holds::Yes),
+                Ok(_) => {}
+                Err(hook::Errno::TooLarge) => drop(doubt.get_or_insert_with(long)),
+                Err(e) => return Err(e.into()),
+            }
+            from = to;
+        }
+    }
+    Ok(match doubt {
+        Some(why) => Holds::Maybe(why),
+        None => Holds::No,
+    })
+}
+
+/// n is the days, Sunday the lowest bit; from and to in minutes of the day; minutes east of UTC.
+fn time(index: &Index, body: usize, days: usize) -> Read<Holds> {
+    let (from, to, east) = (index.word(body)?, index.word(body + 4)?, index.word(body + 8)? as i32);
+    let now = match input::text("/time").as_deref().and_then(minutes) {
+        Some(now) => now + i64::from(east),
+        None => return Ok(Holds::Maybe("the invocation has no time".into())),
+    };
+    let minute = now.rem_euclid(24 * 60) as u32;
+    let day = |d: i64| days >> (d.rem_euclid(7) as usize) & 1 == 1;
+    let today = now.div_euclid(24 * 60) + 4; // 1970-01-01 was a Thursday
+    Ok(Holds::of(if from < to {
+        day(today) && (from..to).contains(&minute)
+    } else {
+        // Beyond midnight the window belongs to the day on which it began.
+        day(today) && minute >= from || day(today - 1) && minute < to
+    }))
+}
+
+/// Minutes since 1970 of a time such as 2026-01-02T03:04:05.678Z.
+fn minutes(s: &str) -> Option<i64> {
+    let n = |from: usize, to: usize| s.get(from..to)?.parse::<i64>().ok();
+    let (y, m, d, hour, minute) = (n(0, 4)?, n(5, 7)?, n(8, 10)?, n(11, 13)?, n(14, 16)?);
+    if !s.ends_with('Z') || !(1..=12).contains(&m) {
+        return None;
+    }
+    // Days from civil, by Howard Hinnant: years begin in March.
+    let y = if m <= 2 { y - 1 } else { y };
+    let era = y.div_euclid(400);
+    let of_era = y - era * 400;
+    let of_year = (153 * (if m > 2 { m - 3 } else { m + 9 }) + 2) / 5 + d - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    Some((days * 24 + hour) * 60 + minute)
+}
+
+pub fn seconds() -> Option<i64> {
+    let s = input::text("/time")?;
+    Some(minutes(&s)? * 60 + s.get(17..19)?.parse::<i64>().ok()?)
+}
+
+/// The pointer of the entry; whether a trusted hook must have written it; n values as JSON, none for any.
+fn annotation(index: &Index, body: usize, n: usize) -> Read<Holds> {
+    let at = index.text(body)?;
+    if index.word(body + 8)? == 1 && input::text(&format!("{}/tier", at)).as_deref() != Some("trusted") {
+        return Ok(Holds::No);
+    }
+    let value = match input::value(&format!("{}/value", at)) {
+        Some(v) => v.to_json(),
+        None => return Ok(Holds::No),
+    };
+    Ok(Holds::of(n == 0 || index.texts(body + 12, n)?.contains(&value.as_str())))
+}
+
+/// What the caller says of itself: the pointer, and n patterns. Where it says nothing, it cannot be told.
+fn claimed(index: &Index, body: usize, n: usize) -> Read<Holds> {
+    let at = index.text(body)?;
+    match input::text(at) {
+        Some(s) => Ok(Holds::of(index.texts(body + 8, n)?.iter().any(|p| wild::matches(p, &s)))),
+        None => Ok(Holds::Maybe(format!("the runtime does not say {}", at.rsplit('/').next().unwrap_or(at)))),
+    }
+}
