@@ -73,3 +73,16 @@ func TestSettingsAreTold(t *testing.T) {
 		t.Errorf("a message is told %q", got)
 	}
 }
+
+// toldOf returns what hooks are told of a settings file when it changes.
+func toldOf(t *testing.T, file string) (told string) {
+	t.Helper()
+	h := &host{invoke: func(inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+		told, _ = phases.GetString(inv.Metadata["settings"], "/0/counts")
+		return allow(inv, o)
+	}}
+	payload := []byte(`{"session_id":"s-1","transcript_path":"/none/projects/x/s.jsonl","cwd":"/",` +
+		`"hook_event_name":"ConfigChange","source":"project_settings","file_path":"` + file + `"}`)
+	dispatch.Runtime(t.Context(), h, claudecode.New(), payload, adapters.Options{})
+	return told
+}

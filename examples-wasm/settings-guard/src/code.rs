@@ -2,42 +2,73 @@
 
 use crate::files::Guarded;
 
-/// Lines that are looked at together.
-const NEAR: usize = 16;
+/// Bytes before and behind a name that are looked at with it: about ten lines.
+const NEAR: usize = 700;
 
-/// Whether code names something protected and, within a few lines, something that writes. Text that cannot be judged
-/// otherwise is judged so; `shell`: > writes in its language.
+/// Names in one text that are looked at. A text that has more of them is not judged further, and asked about.
+const MOST: usize = 200;
+
+/// Whether code names something protected and, near that, something that writes. Text that cannot be judged otherwise is
+/// judged so; `shell`: > writes in its language.
 pub fn judge(guarded: &Guarded, text: &str, shell: bool) -> Option<String> {
-    let text = text.to_lowercase();
-    if !hot(guarded, &text) && !hot(guarded, &joined(&text)) {
-        return None;
-    }
-    let lines: Vec<&str> = text.lines().collect();
-    let mut from = 0;
-    while from < lines.len() {
-        let near = lines[from..lines.len().min(from + NEAR)].join("\n");
-        let near = format!("{near}\n{}", joined(&near));
-        if hot(guarded, &near) && near_writes(guarded, &near, shell) {
-            return Some("the code names belay or a runtime's settings and can write".into());
+    let parts = joined(text.as_bytes());
+    for text in [Some(text.as_bytes()), parts.as_deref()].into_iter().flatten() {
+        match near_names(guarded, text, shell) {
+            Near::Writes => return Some("the code names belay or a runtime's settings and can write".into()),
+            Near::More => return Some("the code names belay or a runtime's settings more often than can be judged".into()),
+            Near::Nothing => {}
         }
-        from += NEAR / 2;
     }
     None
 }
 
-const DIRS: &[&str] = &[".claude", "claude-code", ".codex", ".gemini", ".cursor", "opencode", ".openclaw", "/codex"];
-
-fn hot(guarded: &Guarded, text: &str) -> bool {
-    DIRS.iter().any(|d| text.contains(d))
-        || ["belay", "disableallhooks", "claude", "codex"].iter().any(|d| text.contains(d))
-        || guarded.named_in(text)
+enum Near {
+    Nothing,
+    Writes,
+    More,
 }
 
-fn near_writes(guarded: &Guarded, text: &str, shell: bool) -> bool {
+const NAMES: &[&str] = &[".claude", ".codex", ".gemini", ".cursor", ".openclaw", "claude", "codex", "opencode", "belay", "disableallhooks"];
+
+fn near_names(guarded: &Guarded, text: &[u8], shell: bool) -> Near {
+    let begins = |at: usize, name: &str| text.len() - at >= name.len() && text[at..at + name.len()].eq_ignore_ascii_case(name.as_bytes());
+    let mut at = 0;
+    let mut seen = 0;
+    // Two bytes decide for almost every place: texts are up to a megabyte long.
+    while at + 1 < text.len() {
+        let (c, d) = (text[at] | 0x20, text[at + 1] | 0x20);
+        let may = match c {
+            b'.' => matches!(d, b'c' | b'g' | b'o'),
+            b'c' => matches!(d, b'l' | b'o'),
+            b'o' => d == b'p',
+            b'b' => d == b'e',
+            b'd' => d == b'i',
+            b'/' => true,
+            _ => false,
+        };
+        if !may || !(NAMES.iter().any(|n| begins(at, n)) || c == b'/' && guarded.own.iter().any(|d| d.len() > 3 && begins(at, d))) {
+            at += 1;
+            continue;
+        }
+        seen += 1;
+        if seen > MOST {
+            return Near::More;
+        }
+        let near = String::from_utf8_lossy(&text[at.saturating_sub(NEAR)..text.len().min(at + NEAR)]).to_lowercase();
+        if writes(guarded, &near, shell) {
+            return Near::Writes;
+        }
+        at += NEAR / 2; // what stands between is in both
+    }
+    Near::Nothing
+}
+
+fn writes(guarded: &Guarded, text: &str, shell: bool) -> bool {
     let any = |list: &[&str]| list.iter().any(|w| text.contains(w));
+    let dirs = [".claude", "claude-code", ".codex", ".gemini", ".cursor", "opencode", ".openclaw", "/codex"];
     let files = ["settings", "config.toml", "hooks.json", "requirements.toml", "opencode.json", "openclaw.json", "plugin", "codex/.env"];
     let removes = ["rmtree", "rmsync", "rm_rf", "remove", "rename", "move", "symlink", "unlink", "rm -r", "mv ", "rimraf"];
-    let named = any(DIRS) && (any(&files) || any(&removes))
+    let named = any(&dirs) && (any(&files) || any(&removes))
         || any(&[".local/state/belay", ".belay/", "belay_home", "disableallhooks", "bin/belay", "belay.sock"])
         || any(&["claude_config_dir", "codex_home"])
         || guarded.named_in(text);
@@ -64,41 +95,39 @@ fn near_writes(guarded: &Guarded, text: &str, shell: bool) -> bool {
         || any(&["claude", "codex"]) && any(&bare) && any(&starts)
 }
 
-/// Puts texts together that code puts together: 'a' + 'b' is ab, 'a', 'b' is a/b.
-fn joined(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let bytes: Vec<char> = text.chars().collect();
+/// Puts texts together that code puts together: 'a' + 'b' is ab, 'a', 'b' is a/b. `None`: there are none.
+fn joined(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut kept = 0; // up to here it is in out
     let mut i = 0;
-    while i < bytes.len() {
-        let c = bytes[i];
-        if matches!(c, '\'' | '"') {
-            let mut k = i + 1;
-            let mut between = None;
-            while k < bytes.len() && k - i < 12 {
-                match bytes[k] {
-                    ' ' | '\t' => {}
-                    o @ ('+' | ',' | '/' | '.') if between.is_none() => between = Some(o),
-                    _ => break,
-                }
-                k += 1;
-            }
-            if k < bytes.len() && matches!(bytes[k], '\'' | '"') {
-                match between {
-                    Some('+' | '.') => {
-                        i = k + 1;
-                        continue;
-                    }
-                    Some(_) => {
-                        out.push('/');
-                        i = k + 1;
-                        continue;
-                    }
-                    None => {}
-                }
-            }
-        }
-        out.push(c);
+    while i < text.len() {
+        let c = text[i];
         i += 1;
+        if c != b'\'' && c != b'"' {
+            continue;
+        }
+        let mut k = i;
+        let mut between = 0;
+        while k < text.len() && k - i < 12 {
+            match text[k] {
+                b' ' | b'\t' | b'\n' => {}
+                o @ (b'+' | b',' | b'/' | b'.') if between == 0 => between = o,
+                _ => break,
+            }
+            k += 1;
+        }
+        if between != 0 && k < text.len() && matches!(text[k], b'\'' | b'"') {
+            out.extend_from_slice(&text[kept..i - 1]);
+            if matches!(between, b',' | b'/') {
+                out.push(b'/');
+            }
+            i = k + 1;
+            kept = i;
+        }
     }
-    out
+    if kept == 0 {
+        return None;
+    }
+    out.extend_from_slice(&text[kept..]);
+    Some(out)
 }

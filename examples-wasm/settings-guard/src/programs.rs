@@ -6,7 +6,7 @@ use crate::files::Guarded;
 
 /// Why a command may not run, by what it is.
 pub fn judge(guarded: &Guarded, shell: &Shell, c: &Command) -> Option<String> {
-    environment(c).or_else(|| account(c)).or_else(|| processes(guarded, shell, c)).or_else(|| own_commands(c)).or_else(|| clients(shell, c))
+    environment(c).or_else(|| account(c)).or_else(|| credentials(guarded, c)).or_else(|| processes(guarded, shell, c)).or_else(|| own_commands(c)).or_else(|| clients(shell, c))
 }
 
 /// Whether a command on another host is on this one.
@@ -52,6 +52,21 @@ fn may_mean_belay(text: &str) -> bool {
     plain.contains("belay")
         || literal.len() >= 2 && literal.len() < plain.len() && "belay".starts_with(&literal[..])
         || plain.len() >= 3 && "belay".contains(&plain[..])
+}
+
+/// Talks to belay's daemon, or reads what it knows its callers by. Listing them is no reading.
+fn credentials(guarded: &Guarded, c: &Command) -> Option<String> {
+    if matches!(c.name.as_str(), "ls" | "stat" | "du" | "file" | "test" | "[" | "find" | "tree" | "echo" | "git" | "gh" | "belay" | "belay-hook") {
+        return None;
+    }
+    let secret = |t: &str| {
+        let t = t.to_lowercase();
+        let own = guarded.named_in(&t) || t.contains(".local/state/belay") || t.contains("/.belay/");
+        t.ends_with("/belay.sock") || own && (t.contains("/keys") || t.contains(".token") || t.contains(".sock"))
+    };
+    let words = c.words.iter().chain(c.redirects.iter().map(|r| &r.target));
+    let hit = words.map(|w| w.text.as_str()).filter(|t| !t.contains(char::is_whitespace)).any(secret);
+    hit.then(|| format!("{} would use belay's keys or its socket", c.name))
 }
 
 /// Ends belay's own processes.

@@ -7,6 +7,9 @@ use hook::json::Value;
 use crate::files::{Guarded, Reach};
 use crate::{arguments, code, commands};
 
+/// Bytes of a text that the host parses as a shell's.
+const MOST_SHELL: usize = 64 << 10;
+
 /// What reads a text.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -72,6 +75,7 @@ pub fn judge(guarded: &Guarded, kind: Kind, text: &str, deep: u32) -> Result<Opt
     }
     match kind {
         Kind::Shell => shell(guarded, text, deep),
+        Kind::Make if text.len() > MOST_SHELL => Ok(code::judge(guarded, text, true)),
         Kind::Make => shell(guarded, &recipes(text), deep),
         Kind::Npm => npm(guarded, text, deep),
         Kind::Cron => cron(guarded, text, deep),
@@ -82,11 +86,11 @@ pub fn judge(guarded: &Guarded, kind: Kind, text: &str, deep: u32) -> Result<Opt
             Ok(guarded.first(&names, None, Reach::Parents)?.map(|f| format!("it names {f}")))
         }
         Kind::Code => {
-            for line in text.lines().take(4096) {
-                if let Some(command) = line.trim_start().strip_prefix('!') {
-                    if let Some(what) = shell(guarded, command, deep)? {
-                        return Ok(Some(what)); // a notebook's own way to a shell
-                    }
+            // a notebook's own way to a shell
+            let commands: Vec<&str> = text.lines().filter_map(|l| l.trim_start().strip_prefix('!')).collect();
+            if !commands.is_empty() {
+                if let Some(what) = shell(guarded, &commands.join("\n"), deep)? {
+                    return Ok(Some(what));
                 }
             }
             Ok(code::judge(guarded, text, false))
@@ -95,6 +99,9 @@ pub fn judge(guarded: &Guarded, kind: Kind, text: &str, deep: u32) -> Result<Opt
 }
 
 fn shell(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>, hook::Fail> {
+    if text.len() > MOST_SHELL {
+        return Ok(code::judge(guarded, text, true));
+    }
     let shell = match analysis::shell_parse(text) {
         Ok(shell) => shell,
         Err(hook::Errno::TooLarge) => return Ok(code::judge(guarded, text, true)),
@@ -168,6 +175,9 @@ fn cron(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>, hook
 
 /// What a shell or a login reads before it starts anything: besides what it runs, what it sets and where it ends.
 pub fn profile(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>, hook::Fail> {
+    if text.len() > MOST_SHELL {
+        return Ok(Some("it is too long to be judged".into()));
+    }
     if let Some(what) = shell(guarded, text, deep + 1)? {
         return Ok(Some(what));
     }
@@ -177,12 +187,12 @@ pub fn profile(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String
     if let Some(name) = sets.iter().find(|s| lower.contains(**s)) {
         return Ok(Some(format!("it has {name} in what later shells read")));
     }
-    let words: Vec<&str> = lower.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '{' | '}' | '\'' | '"')).collect();
+    let mut words = lower.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '{' | '}' | '\'' | '"'));
     let renamed = |w: &str| {
         let name = w.split('=').next().unwrap_or("");
         w.contains('=') && matches!(name, "claude" | "codex" | "gemini" | "opencode" | "home" | "shell" | "env")
     };
-    if words.iter().any(|w| matches!(*w, "exit" | "logout" | "exec") || w.ends_with("\\nexit") || renamed(w)) {
+    if words.any(|w| matches!(w, "exit" | "logout" | "exec") || w.ends_with("\\nexit") || renamed(w)) {
         return Ok(Some("it ends or replaces the shell that starts a runtime or its hooks".into()));
     }
     Ok(None)
