@@ -31,6 +31,7 @@ type claudeClient struct {
 	program       string   // belay-hook, as it is registered
 	flags         []string // of every run
 	env           []string // beside those that every run has
+	skillShell    bool     // managed settings let embedded commands run
 	model         *Messages
 	out           string // of the last run
 }
@@ -104,8 +105,12 @@ func (c *claudeClient) wrote(name string) bool {
 func (c *claudeClient) connect() {
 	c.t.Helper()
 	// Printed, not written: as root belay writes no person's settings, and the managed ones are this test's alone.
-	cmd := exec.Command(filepath.Join(c.host.bin, "belay"), "connect", "claude-code", "--"+string(c.level),
-		"--print", "--json", "--hook", c.program, "--state", c.host.state)
+	args := []string{"connect", "claude-code", "--" + string(c.level), "--print", "--json", "--hook", c.program,
+		"--state", c.host.state}
+	if c.skillShell && c.level == agents.Managed {
+		args = append(args, "--allow-skill-shell")
+	}
+	cmd := exec.Command(filepath.Join(c.host.bin, "belay"), args...)
 	cmd.Dir, cmd.Env = c.project, append(os.Environ(), "HOME="+c.home)
 	out, err := cmd.Output()
 	var plan struct {

@@ -249,6 +249,7 @@ func claudeEmbedded() []claudeCase {
 	}
 	put := func(path, command string) func(c *claudeClient) {
 		return func(c *claudeClient) {
+			c.skillShell = true // managed settings would run none of them, and belay would judge none
 			c.write(strings.Replace(path, "~", c.home, 1), file(command))
 		}
 	}

@@ -26,6 +26,7 @@ type connectOptions struct {
 	yes, print, json              bool
 	hook, daemon, root            string
 	connected                     bool       // false: disconnect
+	skillShell                    bool       // leave commands in skills as they are
 	guard                         guardOffer // how the offer to bind the settings guard ended
 }
 
@@ -64,6 +65,8 @@ Without a name it says which runtimes are here, and what it would do.`,
 	a.connectFlags(cmd, &o)
 	f := cmd.Flags()
 	f.StringVar(&o.hook, "hook", "", "path of belay-hook (default: beside belay, then on the PATH)")
+	f.BoolVar(&o.skillShell, "allow-skill-shell", false,
+		"with --managed: let Claude Code run commands that stand in files of slash commands and skills")
 	f.StringVar(&o.daemon, "daemon", "", "ask the daemon of another user by DIR, as belay-hook --connect DIR does")
 	return cmd
 }
@@ -120,6 +123,8 @@ func mayConnect(o connectOptions, verb, name string, root bool) error {
 		return usageError("one level at a time", "Give one of --user, --project, --local and --managed.")
 	case o.root != "" && !o.managed:
 		return usageError("--root goes with --managed", "")
+	case o.skillShell && !o.managed:
+		return usageError("--allow-skill-shell goes with --managed", "")
 	case o.print:
 		return nil
 	case o.managed && !root && runtime.GOOS != "windows":
@@ -212,7 +217,7 @@ func (a *App) connectGuard(ctx context.Context, hook connect.Hook, o connectOpti
 
 // connectHook returns the command that a runtime is to start.
 func (a *App) connectHook(o connectOptions) (connect.Hook, error) {
-	var h connect.Hook
+	h := connect.Hook{SkillShell: o.skillShell}
 	if !o.connected {
 		return h, nil
 	}

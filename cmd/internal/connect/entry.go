@@ -17,6 +17,8 @@ type Hook struct {
 	Program string // absolute path of belay-hook
 	State   string // absolute path of the state directory; "" with Daemon
 	Daemon  string // directory by which a daemon of another user is asked (belay-hook --connect)
+	// SkillShell leaves Claude Code running the commands that stand in files of slash commands and skills.
+	SkillShell bool
 }
 
 // Check refuses paths that are not absolute, or that a runtime's settings could not carry.

@@ -42,7 +42,7 @@ func Ways() []Way {
 			"the client reads the settings of the folder that it is started in"},
 		{claude, "the daemon is killed or stopped", all, "belay-hook decides by itself, or blocks"},
 		{claude, "a slash command with an embedded command", all,
-			"each command in its file is judged; not a file that changes in between"},
+			"each command in its file is judged; not a file that changes in between; managed: none runs"},
 		{claude, "a tool that takes a command and is not Bash (Monitor)", all, "a call is judged by what it carries"},
 		{claude, "belay-hook is missing, killed or late", all, "onFailure: block, but for the next row"},
 		{claude, "the same at Stop, SubagentStop, TaskCompleted, TeammateIdle", nil,
