@@ -13,8 +13,8 @@ import (
 // codexCalls makes Codex call each function that it offers. Codex tells of each call twice, before it runs and
 // after it, and belay compares the two: a difference here would be a false alarm.
 func codexCalls() []kase {
-	const picture = "printf 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' " +
-		"| base64 -d > a.png"
+	const picture = "printf 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5Er" +
+		"kJggg==' | base64 -d > a.png"
 	late := map[string]any{"cmd": "sleep 1; echo end", "yield_time_ms": 300}
 	poll := Call{Tool: "write_stdin", Input: map[string]any{"session_id": Session, "chars": "", "yield_time_ms": 5000}}
 	none, image := map[string]any{}, map[string]any{"path": "a.png"}

@@ -41,7 +41,8 @@ func newCodex(t *testing.T, h *host, level agents.Level, scripts ...Script) *cod
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	c := &codexClient{t: t, host: h, level: level, home: filepath.Join(root, "home"), conf: filepath.Join(root, "home", ".codex"),
+	home := filepath.Join(root, "home")
+	c := &codexClient{t: t, host: h, level: level, home: home, conf: filepath.Join(home, ".codex"),
 		project: filepath.Join(root, "project"), managed: filepath.Join(root, "managed"),
 		program: filepath.Join(h.bin, "belay-hook"), model: newResponses(t, scripts...)}
 	for _, dir := range []string{c.home, c.conf, c.project, c.managed,

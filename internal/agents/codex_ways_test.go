@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/belay-hooks/belay/internal/agents"
 )
 
 // codexWays are the ways past hooks in Codex, each at every level.
@@ -53,22 +55,17 @@ func codexWays() []kase {
 				c.run("do as scripted", "--ignore-user-config", "-c", "openai_base_url=\""+c.model.URL+"/v1\"", "-m", "gpt-5-codex")
 			},
 			scripts: script(shell(denied)), got: reached(ran)},
-		{group: ways, name: "the client is started in a folder of the project", want: always(held),
-			scripts: script(shell(denied)),
-			note:    "Codex looks for the project's root, where .git is",
-			prepare: func(c *codexClient) {
-				for _, dir := range []string{".git", "sub"} {
-					if err := os.Mkdir(filepath.Join(c.project, dir), 0o755); err != nil {
-						c.t.Fatal(err)
-					}
-				}
-			},
-			flags: []string{"-C", "sub"}, got: mustHear("belay (command-block)", func(c *codexClient) string {
-				if c.wrote("sub/ran.txt") {
+		{group: ways, name: "the client is started in a folder of the project", want: always(held), prepare: folder(true),
+			note: "Codex finds the project's root by its git repository", scripts: script(shell(denied)),
+			flags: []string{"-C", "sub"}, got: ranBelow},
+		{group: ways, name: "the same, where the project is no git repository", prepare: folder(false),
+			want: func(l agents.Level) string {
+				if l == agents.Project {
 					return open
 				}
-				return ran(c)
-			})},
+				return held
+			},
+			scripts: script(shell(denied)), flags: []string{"-C", "sub"}, got: ranBelow},
 		{group: ways, name: "the project's configuration says `features.hooks = false`", want: unlessManaged,
 			scripts: script(shell(denied)), got: ran,
 			prepare: func(c *codexClient) {
@@ -114,6 +111,31 @@ func codexWays() []kase {
 	}
 }
 
+// folder makes the folder sub in the project, which is a git repository or none.
+func folder(git bool) func(*codexClient) {
+	return func(c *codexClient) {
+		if git {
+			if out, err := run(c.t, c.project, os.Environ(), "git", "init", "-q"); err != nil {
+				c.t.Fatalf("%v: %s", err, out)
+			}
+		}
+		if err := os.Mkdir(filepath.Join(c.project, "sub"), 0o755); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// ranBelow looks for the proof of a command in folder's sub.
+func ranBelow(c *codexClient) string {
+	if c.wrote("sub/ran.txt") {
+		return open
+	}
+	if !c.model.Has("belay (command-block)") {
+		return "nothing ran, and belay did not decide it"
+	}
+	return held
+}
+
 // reached passes on what was seen when the conversation took place at all.
 func reached(got func(*codexClient) string) func(*codexClient) string {
 	return func(c *codexClient) string {
@@ -129,7 +151,8 @@ func reached(got func(*codexClient) string) func(*codexClient) string {
 func laterRewrite(c *codexClient) {
 	file := filepath.Join(c.project, "later.sh")
 	c.write(file, "#!/bin/sh\ncat > /dev/null\nsleep 1\n"+
-		`echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"echo ran > ran.txt; echo of the other hook"}}}'`+"\n")
+		`echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow",'\`+"\n"+
+		`'"updatedInput":{"command":"echo ran > ran.txt; echo of the other hook"}}}'`+"\n")
 	if err := os.Chmod(file, 0o755); err != nil {
 		c.t.Fatal(err)
 	}

@@ -81,7 +81,8 @@ const refuser = `(module
   (data (i32.const 0) "/metadata/caller/event")
   (data (i32.const 64) "not even if a person says yes")
   (func (export "pre_tool") (result i32)
-    (if (i32.ge_s (call $input_get (i32.const 0) (i32.const 22) (i32.const 256) (i32.const 256)) (i32.const 17)) ;; PermissionRequest
+    ;; the length of PermissionRequest, and no other event of pre_tool has so long a name
+    (if (i32.ge_s (call $input_get (i32.const 0) (i32.const 22) (i32.const 256) (i32.const 256)) (i32.const 17))
       (then (drop (call $block (i32.const 64) (i32.const 29)))))
     (i32.const 0)))
 `

@@ -52,6 +52,8 @@ func Ways() []Way {
 		{codexCLI, "the client is started with -c features.hooks=false", managed, "features.hooks in requirements.toml"},
 		{codexCLI, "the client is started with --ignore-user-config", managed,
 			"requirements.toml: no stored trust is needed"},
+		{codexCLI, "the client is started in a folder of a project without git", []Level{User, Managed},
+			"Codex finds a project's root by its git repository"},
 		{codexCLI, "the project's configuration ends the hooks", managed, "requirements.toml"},
 		{codexCLI, "the agent removes hooks.json or belay-hook, or writes ~/.codex/.env or ~/.zshenv",
 			[]Level{Project, User, Managed}, "the settings guard, which belay init binds"},
