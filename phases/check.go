@@ -69,8 +69,9 @@ func reachOf(tool string) reach {
 // at most by whatever runs the action; the zero value is everything. A tool that is
 // not in scopes.Tools, a file or a host that the action names and that is not in
 // scope, and a child's tool that is not in scope are errors. Where it cannot be told
-// what the action touches (a command, an unknown tool, a path with "..", a child or a
-// transition at all), it is an error if scopes are narrower than inv.Scopes.
+// what the action touches (a command, an unknown tool, a path with "..", leading blanks, characters that are not seen
+// or a backslash, one that decodes to another which is not in scope, a child or a transition at all), it is an error
+// if scopes are narrower than inv.Scopes.
 //
 // Paths are compared as they are written: no symbolic link is followed (that does
 // CheckScopesFollowing), and letter case counts. The error is of class ErrOutside.
@@ -192,6 +193,11 @@ func (c scopeCheck) paths(name string, scope Scope, list []string, subtree bool)
 	}
 	for _, p := range list {
 		clean, ok := c.resolve(p)
+		if also := reading(p); ok && also != p {
+			var other string
+			other, ok = c.resolve(also) // a program may open that one
+			ok = ok && scope.allowsPath(other)
+		}
 		if ok && c.follow != nil {
 			clean, ok = c.follow(clean)
 			ok = ok && checkPath(clean) == ""
@@ -220,9 +226,9 @@ func (c scopeCheck) paths(name string, scope Scope, list []string, subtree bool)
 
 // resolve makes a path absolute and clean; false when that needs the file
 // system, a shell or another system's rules: "..", which symlinks turn elsewhere,
-// ~, variables, URLs, drives, and relative paths without a working directory.
+// ~, variables, URLs, drives, a spelling that is unclear, and relative paths without a working directory.
 func (c scopeCheck) resolve(p string) (string, bool) {
-	if p == "" || p[0] == '~' || p[0] == '$' || p[0] == '\\' || strings.Contains(p, "://") || hasScheme(p) {
+	if p == "" || p[0] == '~' || p[0] == '$' || strings.Contains(p, "://") || hasScheme(p) || unclear(p) || variable(p) {
 		return "", false
 	}
 	for part := range strings.SplitSeq(p, "/") {
@@ -237,7 +243,7 @@ func (c scopeCheck) resolve(p string) (string, bool) {
 		p = c.inv.CWD + "/" + p
 	}
 	p = path.Clean(p)
-	return p, checkPath(p) == ""
+	return p, checkPath(p) == "" && !alias(p)
 }
 
 // hasScheme reports file:/x and C:\x, which no file of here is called.
@@ -266,11 +272,25 @@ func (c scopeCheck) hints(name string, args jsontext.Value, tool string) error {
 		if isProse(a.name, name == "fs_write") || tool == "grep" && isRegexp(a.name) {
 			continue
 		}
-		if looksLikeGlobOutside(a.value) || strings.Contains(a.value, "://") || hasScheme(a.value) {
+		if leadsOutside(tool, a) || strings.Contains(a.value, "://") || hasScheme(a.value) {
 			return c.unknown("an argument may lead to another file or directory", name)
 		}
 	}
 	return nil
+}
+
+// leadsOutside reports an argument that reads like a pattern for another directory. That of grep is mostly a regular
+// expression, which is taken as it is written.
+func leadsOutside(tool string, a argument) bool {
+	if looksLikeGlobOutside(a.value) {
+		return true
+	}
+	if tool == "grep" && a.name == "pattern" {
+		return false
+	}
+	other := reading(a.value)
+	return looksLikeGlobOutside(other) || strings.HasPrefix(other, "$") || variable(other) || hasScheme(other) ||
+		tool == "glob" && strings.Contains(other, `\`)
 }
 
 // looksLikeGlobOutside reports patterns that do not stay below the directory:
