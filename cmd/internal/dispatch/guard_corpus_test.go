@@ -132,13 +132,16 @@ func (g *guardBench) decide(t testing.TB, c guardSample) (decision phases.Decisi
 }
 
 // Of each corpus of calls that was written before the guard was measured on it, these floors are what
-// it reaches today; a change that loses any of it is a regression.
+// it reaches today; a change that loses any of it is a regression. At first sight the third had 152 misses
+// and 2 false alarms, and the guard was then mended by it. The fourth is held out: it was measured once,
+// and what it shows to be missing is documented, not mended.
 func TestGuardCorpora(t *testing.T) {
 	for _, corpus := range []struct {
 		file           string
 		missed, alarms int // at most
 	}{
 		{"third.jsonl", 0, 0},
+		{"fourth.jsonl", 11, 0},
 	} {
 		t.Run(strings.TrimSuffix(corpus.file, ".jsonl"), func(t *testing.T) {
 			g := openGuard(t)
