@@ -12,23 +12,6 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 )
 
-// transcript is the end of one, as version 2.1.329 wrote it when the person stopped a call, when a hook was
-// killed twice, and when the client was.
-const transcript = `":"a line that is cut"}
-{"type":"user","message":{"role":"user","content":"go"}}
-{"type":"attachment","attachment":{"type":"x"}}
-{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"read","name":"Bash","input":{}}]}}
-{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"stopped","name":"Bash","input":{}}]}}
-{"type":"user","message":{"role":"user","content":[{"tool_use_id":"read","type":"tool_result","content":"SECRET","is_error":false}]},"toolUseResult":{"stdout":"SECRET"}}
-{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"The user doesn't want to proceed with this tool use. The tool use was rejected","is_error":true,"tool_use_id":"stopped"}]},"toolUseResult":"User rejected tool use"}
-{"type":"user","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}
-{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"The file [withheld by belay: x] has been updated"}],"tool_use_id":"withheld"}]}}
-{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"Exit code 1\nSECRET","is_error":true,"tool_use_id":"failed"}]}}
-{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"Permission to use Bash with command curl x has been denied.","is_error":true,"tool_use_id":"rule"}]}}
-not a line
-{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"killed","name":"Bash","input":{}}]}}
-`
-
 // resultsOf decodes an event of the session and returns what it tells of calls before it.
 func resultsOf(t *testing.T, event, members string, opts adapters.Options) *adapters.Results {
 	t.Helper()
@@ -96,13 +79,15 @@ func TestEventsThatTellOfResults(t *testing.T) {
 }
 
 // What the client writes in the place of a result is none; what a tool said is one, also of a failure.
+// The transcript has what version 2.1.329 wrote when the person stopped a call, when a hook was killed
+// twice, and when the client was.
 func TestTranscriptsTellWhichResultsAreRead(t *testing.T) {
 	r := resultsOf(t, "UserPromptSubmit", `"prompt":"p"`,
 		adapters.Options{Tail: func(path string, most int) ([]byte, error) {
 			if most < 1<<20 {
 				t.Errorf("%d bytes are little", most)
 			}
-			return []byte(transcript), nil
+			return readFile(t, "testdata/ended.jsonl"), nil
 		}})
 	want := map[string]bool{"read": true, "failed": true, "stopped": false, "withheld": false, "rule": false,
 		"killed": false}
