@@ -45,6 +45,9 @@ func runsOf(name string) string {
 	case "FZF_DEFAULT_OPTS":
 		return kindOpts + "fzf"
 	}
+	if name == "GIT_CONFIG_PARAMETERS" {
+		return "~gitconfig"
+	}
 	if strings.HasPrefix(name, "BASH_FUNC_") {
 		return "~function"
 	}
@@ -61,7 +64,7 @@ func (w *walker) environment(e *env, assigns []Assign, c ctx, raw string, i int)
 		a := &assigns[k]
 		config = config || strings.HasPrefix(a.Name, "GIT_CONFIG_KEY_")
 		kind := runsOf(a.Name)
-		if kind == "" || a.Value.Known && a.Value.Text == "" {
+		if kind == "" || a.Value.Known && (a.Value.Text == "" || a.Value.Text == "/dev/null") {
 			continue
 		}
 		c := c

@@ -24,6 +24,13 @@ func (w *walker) git(e *env, h handed) {
 			over = over || o.mark == "!" || !o.known
 			return true
 		})
+		if setting, ok := strings.CutPrefix(args[0].Text, "--config-env"); ok { // KEY=NAME of a variable
+			if setting = strings.TrimPrefix(setting, "="); setting == "" && len(args) > 1 {
+				setting = args[1].Text
+			}
+			at := strings.LastIndexByte(setting, '=')
+			w.gitConfig(e, setting[:max(at, 0)], Word{Text: "$" + setting[at+1:]}, h)
+		}
 		if args[0].Text == "-c" && len(args) > 1 {
 			key, value, _ := strings.Cut(args[1].Text, "=")
 			word := Word{Text: value, Known: args[1].Known}
@@ -68,12 +75,20 @@ func (w *walker) git(e *env, h handed) {
 		w.gitConfigCommand(e, h)
 	case "clone", "fetch", "pull", "ls-remote", "remote", "submodule":
 		for _, a := range h.args { // ext::COMMAND
-			if code, ok := strings.CutPrefix(a.Text, "ext::"); ok {
-				w.code(e, Word{Text: strings.ReplaceAll(code, "%", " %"), Known: a.Known}, "git ext::", h.c,
-					h.i, false, h.raw)
+			if command, ok := strings.CutPrefix(a.Text, "ext::"); ok {
+				w.argvOpen(e, "git ext::", extWords(command, a.Known), false, h.c, h.raw, h.i)
 			}
 		}
 	}
+}
+
+// extWords divides the address of git's transport ext:: into words: a blank behind % belongs to its word.
+func extWords(command string, known bool) (words []Word) {
+	const blank = "\x00"
+	for word := range strings.FieldsSeq(strings.ReplaceAll(command, "% ", blank)) {
+		words = append(words, Word{Text: strings.ReplaceAll(word, blank, " "), Known: known})
+	}
+	return words
 }
 
 // gitAlias walks what an alias stands for, with the arguments behind it.
@@ -105,7 +120,7 @@ func gitVerb(verb string) (grammar, bool) {
 	case "difftool", "mergetool":
 		return none("x,extcmd=shx+ t,tool: M? C? U: S: G: O:")
 	case "grep":
-		return none("O,open-files-in-pager=shx+ e: f: m,max-count: A: B: C: max-depth: threads:")
+		return none("O,open-files-in-pager?shx+ e: f: m,max-count: A: B: C: max-depth: threads:")
 	case "clone":
 		return none("u,upload-pack=sh+ c,config=~config+ b,branch: o,origin: j,jobs: depth: reference: template: " +
 			"separate-git-dir: filter: server-option: bundle-uri:")

@@ -40,7 +40,34 @@ func (r *reading) special(kind string, value Word, h handed) bool {
 	case "~sed":
 		r.sedScript(r.e, value, h)
 		r.given = true
+	case "~gitconfig": // 'KEY=VALUE' 'KEY'='VALUE'
+		words, ok := splitWords(value.Text)
+		if !ok || !value.Known {
+			r.unknown("code", h.raw, h.i)
+		}
+		for _, a := range words {
+			key, v, _ := strings.Cut(a.Text, "=")
+			r.gitConfig(r.e, key, Word{Text: v, Known: true}, h)
+		}
+	case "~netns": // ip netns exec NAME COMMAND, ip -all netns exec COMMAND
+		if !slices.ContainsFunc(r.reply.Commands[h.i].Words, func(a Word) bool {
+			return strings.HasPrefix(a.Text, "-a") && strings.HasPrefix("-all", a.Text)
+		}) {
+			h.args = h.args[1:]
+		}
+		r.argvOpen(r.e, h.name, h.args, h.open, h.c, h.raw, h.i)
+	case "~node": // yarn node FILE
+		r.argvOpen(r.e, h.name, append([]Word{{Text: "node", Known: true}}, h.args...), h.open, h.c, h.raw, h.i)
+	case "~entry": // docker compose run --entrypoint 'PROGRAM ARGUMENTS'
+		r.head = &value
+		if words, ok := splitWords(value.Text); ok && value.Known && len(words) > 1 {
+			r.head, r.more = &words[0], words[1:]
+		}
 	case "~python": // uv run FILE or COMMAND
+		if value.Text == "-" {
+			r.handsStdin(r.e, "python", h)
+			return false
+		}
 		if t := value.Text; strings.HasSuffix(t, ".py") || strings.HasSuffix(t, ".pyw") || strings.Contains(t,
 			"://") {
 			h.args = h.args[1:]

@@ -79,6 +79,7 @@ type reading struct {
 	away bool // the program itself runs on another host or in a container
 
 	head   *Word  // the program that an option names
+	more   []Word // its own arguments
 	given  bool   // an option gave the program what to run
 	shell  bool   // what follows is joined for a shell
 	texts  []Word // program texts of options that are one
@@ -282,7 +283,7 @@ func (r *reading) operands(dashes bool) {
 	}
 	h.args = args
 	if r.head != nil {
-		r.argvOpen(r.e, h.name, append([]Word{*r.head}, args...), h.open || g.adds, h.c, h.raw, h.i)
+		r.argvOpen(r.e, h.name, slices.Concat([]Word{*r.head}, r.more, args), h.open || g.adds, h.c, h.raw, h.i)
 		return
 	}
 	if r.behind {

@@ -179,7 +179,7 @@ func verbOf(key, verb string) (grammar, bool) {
 		case key == "ip" && (verb == "netns" || verb == "vrf" || verb == "net"):
 			return grammar{opts: "a,all", single: true, verbs: "ip netns"}, true
 		case key == "ip netns" && (verb == "exec" || verb == "e"):
-			return grammar{skip: 1}, true
+			return grammar{tail: "~netns"}, true
 		}
 		return grammar{}, false
 	case "perf":
@@ -250,6 +250,8 @@ func runnerVerb(key, verb string) (grammar, bool) {
 		return grammar{opts: ""}, true
 	case "yarn dlx":
 		return grammar{opts: "p,package: q,quiet"}, true
+	case "yarn node":
+		return grammar{tail: "~node"}, true
 	case "yarn workspace":
 		return grammar{tail: "~yarnspace"}, true
 	case "yarn workspaces":
@@ -434,7 +436,7 @@ func containerVerb(key, verb string) (grammar, bool) {
 			return remote("d,detach e,env: index: T,no-tty,no-TTY,disable-pseudo-tty u,user: w,workdir: " +
 				"privileged dry-run i,interactive t,tty env-file:")
 		case "run":
-			return remote("d,detach,detached build cap-add: cap-drop: entrypoint=head e,env: env-from-file: " +
+			return remote("d,detach,detached build cap-add: cap-drop: entrypoint=~entry e,env: env-from-file: " +
 				"i,interactive l,label: name: T,no-TTY,no-tty " +
 				"no-deps p,publish: pull: q,quiet quiet-build quiet-pull remove-orphans rm P,service-ports " +
 				"use-aliases u,user: v,volume: w,workdir: " +
