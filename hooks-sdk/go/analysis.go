@@ -9,6 +9,21 @@ type Shell struct {
 	Commands  []Command
 	Unknown   []Unknown // what would run but is not known statically
 	Truncated bool      // there is more than is told here
+
+	// Programs of other languages that would run. They are no doubt by themselves: a
+	// guard that judges what runs judges their texts, or asks.
+	UnknownPrograms []Program
+}
+
+// Program is a program of another language than the shell's: what an interpreter
+// gets as an argument, on its standard input or in a file.
+type Program struct {
+	Language string // python, perl, javascript, awk, sql, make, crontab, native…
+	Text     string // the program, where it is at hand
+	Partial  bool   // parts of Text are not known and stand as their source text
+	File     string // the file that holds it
+	Raw      string // its source text, cut
+	Command  int    // index of its command
 }
 
 // Command is one simple command that would run.
@@ -86,6 +101,12 @@ func ShellParse(text string) (Shell, error) {
 	}
 	for _, u := range v.Get("unknown").Items() {
 		s.Unknown = append(s.Unknown, Unknown{What: u.Get("what").Text(), Raw: u.Get("raw").Text()})
+	}
+	for _, p := range v.Get("unknown_programs").Items() {
+		s.UnknownPrograms = append(s.UnknownPrograms, Program{
+			Language: p.Get("language").Text(), Text: p.Get("text").Text(), Partial: p.Get("partial").True(),
+			File: p.Get("file").Text(), Raw: p.Get("raw").Text(), Command: index(p, "command"),
+		})
 	}
 	return s, nil
 }

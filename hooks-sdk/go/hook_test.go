@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -124,7 +125,9 @@ func TestRefused(t *testing.T) {
 func TestShellParse(t *testing.T) {
 	const reply = `{"ok":true,"commands":[{"name":"rm","words":[{"text":"rm","known":true},{"text":"~","known":true,"tilde":true}],
 		"stdin_from":-1,"via":["sudo"],"redirects":[{"op":">","fd":1,"target":{"text":"/x","known":true}}]}],
-		"unknown":[{"what":"code","raw":"$X","command":-1}],"truncated":false}`
+		"unknown":[{"what":"code","raw":"$X","command":-1}],"truncated":false,
+		"unknown_programs":[{"what":"program","language":"awk","text":"$X","partial":true,"raw":"awk $X","command":1},
+		{"what":"program","language":"python","file":"x.py","raw":"python x.py","command":2}]}`
 	hooktest.New("{}").Reply("shell_parse", reply).Run(func() int32 {
 		s, err := hook.ShellParse("sudo rm ~ >/x; $X")
 		if err != nil || !s.OK || s.Truncated || len(s.Commands) != 1 || len(s.Unknown) != 1 {
@@ -133,6 +136,11 @@ func TestShellParse(t *testing.T) {
 		c := s.Commands[0]
 		if c.Line() != "rm ~" || c.StdinFrom != -1 || !c.Words[1].Tilde || c.Redirects[0].Target.Text != "/x" || c.Via[0] != "sudo" {
 			t.Errorf("%+v", c)
+		}
+		want := []hook.Program{{Language: "awk", Text: "$X", Partial: true, Raw: "awk $X", Command: 1},
+			{Language: "python", File: "x.py", Raw: "python x.py", Command: 2}}
+		if !slices.Equal(s.UnknownPrograms, want) {
+			t.Errorf("%+v", s.UnknownPrograms)
 		}
 		return hook.OK
 	})

@@ -353,3 +353,53 @@ pub fn find_secrets(text: &str) -> Result<(Vec<Secret>, bool), Errno> {
         .collect();
     Ok((secrets, v.is_true("truncated")))
 }
+
+/// A program of another language than the shell's: what an interpreter gets as an argument, on its standard input or in
+/// a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Program {
+    /// "python", "perl", "javascript", "awk", "sql", "make", "crontab", "native" and others.
+    pub language: String,
+    /// The program, where it is at hand; "" otherwise.
+    pub text: String,
+    /// Parts of `text` are not known and stand as their source text.
+    pub partial: bool,
+    /// The file that holds it; "" where there is none.
+    pub file: String,
+    /// Its source text, cut.
+    pub raw: String,
+    /// Index of its command.
+    pub command: Option<usize>,
+}
+
+/// The programs of other languages that a shell text would run. They are no doubt by themselves: a guard that judges
+/// what runs judges their texts, or asks. At most 64 KiB of text.
+#[inline] // built into the hooks that call it: the others keep their bytes
+pub fn unknown_programs(text: &str) -> Result<Vec<Program>, Errno> {
+    let v = replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) })?;
+    Ok(programs(&v))
+}
+
+/// [`shell_parse`] and [`unknown_programs`] of one text, in one call.
+#[inline]
+pub fn shell_parse_with_programs(text: &str) -> Result<(Shell, Vec<Program>), Errno> {
+    let shell = shell_parse(text)?;
+    // The reply stays until the next call that answers with one.
+    let v = Value::parse(&last_reply()?).ok_or(Errno::Invalid)?;
+    Ok((shell, programs(&v)))
+}
+
+#[inline]
+fn programs(v: &Value) -> Vec<Program> {
+    v.list("unknown_programs")
+        .iter()
+        .map(|p| Program {
+            language: p.text("language").to_string(),
+            text: p.text("text").to_string(),
+            partial: p.is_true("partial"),
+            file: p.text("file").to_string(),
+            raw: p.text("raw").to_string(),
+            command: p.int("command").and_then(|n| usize::try_from(n).ok()),
+        })
+        .collect()
+}

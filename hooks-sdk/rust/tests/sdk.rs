@@ -106,6 +106,20 @@ fn shell() {
 }
 
 #[test]
+fn unknown_programs() {
+    let reply = r#"{"ok":true,"commands":[],"unknown":[],"truncated":false,"unknown_programs":[
+        {"what":"program","language":"awk","text":"$X","partial":true,"raw":"awk $X","command":1},
+        {"what":"program","language":"python","file":"x.py","raw":"python x.py","command":2}]}"#;
+    Host::new("{}").reply("shell_parse", reply).run(|| {
+        let (s, list) = analysis::shell_parse_with_programs("awk $X; python x.py").unwrap();
+        assert!(s.ok && s.unknown.is_empty());
+        assert_eq!(list, analysis::unknown_programs("awk $X; python x.py").unwrap());
+        assert_eq!((list[0].language.as_str(), list[0].text.as_str(), list[0].partial, list[0].command), ("awk", "$X", true, Some(1)));
+        assert_eq!((list[1].file.as_str(), list[1].text.as_str()), ("x.py", ""));
+    });
+}
+
+#[test]
 fn commands() {
     for (args, want) in [
         (r#"{"command":"ls -l"}"#, Some("ls -l")),
