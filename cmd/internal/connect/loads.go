@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"debug/elf"
 	"io"
-	"os"
 	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // preloadable says that belay-hook, or the belay beside it, loads libraries when it starts. A repository's
@@ -26,7 +27,7 @@ func preloadable(program string) []Finding {
 // loads reports whether the system has another program start this one: the loader of libraries, or what a script
 // names. A file that cannot be read, or is no program of Linux, is none.
 func loads(path string) bool {
-	f, err := os.Open(path) //nolint:gosec // the program that the settings name
+	f, err := files.Open(path)
 	if err != nil {
 		return false
 	}
