@@ -24,8 +24,11 @@ func notes(name string) func(c *claudeClient) {
 	}
 }
 
-// neverHeard: the model must not have read the secret.
+// neverHeard: the model must not have read the secret, in a conversation that took place.
 func neverHeard(c *claudeClient) string {
+	if c.model.Requests() == 0 {
+		return "the model was not reached"
+	}
 	if c.model.Has(secret) {
 		return open
 	}

@@ -77,11 +77,19 @@ func Read(dir string) ([]Client, error) {
 	return out, nil
 }
 
-// Over returns the client's results with those that an older run has of groups that this one did not run.
+// Over returns the client's results with those that an older run has of groups that this one did not run, in
+// the order of groups: verdicts, failures, ways past, others.
 func (c Client) Over(older Client) Client {
 	ran := firsts(c.Results, func(r Result) string { return r.Group })
 	kept := slices.DeleteFunc(slices.Clone(older.Results), func(r Result) bool { return slices.Contains(ran, r.Group) })
 	c.Results = append(kept, c.Results...)
+	rank := func(r Result) int {
+		if i := slices.Index([]string{"verdict", "failure", "way past"}, r.Group); i >= 0 {
+			return i
+		}
+		return 3
+	}
+	slices.SortStableFunc(c.Results, func(a, b Result) int { return rank(a) - rank(b) })
 	return c
 }
 

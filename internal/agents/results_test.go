@@ -28,10 +28,11 @@ func TestThePageHoldsTheResults(t *testing.T) {
 
 // A run of one group leaves the others as they were.
 func TestOver(t *testing.T) {
-	older := agents.Client{Results: []agents.Result{{Group: "a", Case: "1"}, {Group: "a", Case: "2"}, {Group: "b", Case: "3"}}}
-	got := agents.Client{Name: "Toy", Results: []agents.Result{{Group: "a", Case: "4"}}}.Over(older)
-	want := []agents.Result{{Group: "b", Case: "3"}, {Group: "a", Case: "4"}}
-	if got.Name != "Toy" || !slices.Equal(got.Results, want) || len(older.Results) != 3 || older.Results[0].Case != "1" {
+	older := agents.Client{Results: []agents.Result{{Group: "verdict", Case: "1"}, {Group: "verdict", Case: "2"},
+		{Group: "failure", Case: "3"}, {Group: "other", Case: "5"}}}
+	got := agents.Client{Name: "Toy", Results: []agents.Result{{Group: "verdict", Case: "4"}}}.Over(older)
+	want := []agents.Result{{Group: "verdict", Case: "4"}, {Group: "failure", Case: "3"}, {Group: "other", Case: "5"}}
+	if got.Name != "Toy" || !slices.Equal(got.Results, want) || len(older.Results) != 4 || older.Results[0].Case != "1" {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -283,7 +283,7 @@ func showAll(t *testing.T, s shown) {
 		try("the agent does not switch belay off by a command", "", held, (*showing).commands)
 		try("the agent does not switch belay off by an edit of settings", "", held, (*showing).edits)
 		try("a shell script that the agent writes first does not run", "", held, (*showing).written)
-		try("a program that the agent writes first, and runs then (`python3 x.py`, `npm test`)",
+		try("a program that the agent writes first, and `npm test` runs then",
 			"belay does not read what a program will do", open, (*showing).program)
 	})
 	for _, name := range order {
