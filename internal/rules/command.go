@@ -13,7 +13,6 @@ type command struct {
 	flags   []string // each has to be there; alternatives split by |
 	args    []string // each has to match an argument; * is any text
 	valued  []string // flags of the program that take the next word
-	names   []string // programs that the pattern can be about
 }
 
 // parseCommand reads PROGRAM [SUBCOMMAND…] [FLAG…] [-- ARGUMENT…]: "git push --force|-f",

@@ -322,7 +322,7 @@ type anchor struct {
 
 func (r *Rule) anchor(p phases.Phase) anchor {
 	m := r.When
-	if names := programsOf(m.Command); names != nil {
+	if names := programKeys(m.Command); names != nil {
 		return anchor{programs: names}
 	}
 	if list := piecesFor(m.Path, func(s string) pieces { return globPieces(parsePath(s).glob) }); list != nil {
@@ -349,14 +349,24 @@ func (r *Rule) anchor(p phases.Phase) anchor {
 	return anchor{}
 }
 
-func programsOf(commands Texts) []string {
+// programKeys are what the engine looks up for a command: the program, or program and
+// subcommand; under the program and a NUL stand all rules about its subcommands, for
+// arguments that are not known. nil when a pattern is about any program.
+func programKeys(commands Texts) []string {
 	var names []string
 	for _, s := range commands {
 		c, err := parseCommand(s) // checked before
 		if err != nil || c.program == "*" {
 			return nil
 		}
-		names = append(names, c.program)
+		if len(c.sub) == 0 {
+			names = append(names, c.program)
+			continue
+		}
+		names = append(names, c.program+"\x00")
+		for _, word := range strings.Split(c.sub[0], "|") {
+			names = append(names, c.program+" "+word)
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

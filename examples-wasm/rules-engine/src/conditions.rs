@@ -159,7 +159,7 @@ fn one_command(c: &Command, sub: &[&str], flags: &[&str], args: &[&str], valued:
     }
     for pattern in args {
         if !c.args().iter().any(|w| w.known && wild::matches(pattern, &w.text)) {
-            let glob = c.args().iter().any(|w| w.glob && wild::meet(pattern, &w.text));
+            let glob = c.args().iter().any(|w| w.glob && wild::meet(&pattern.replace('*', "**"), &w.text));
             if !open && !glob {
                 return Holds::No;
             }
@@ -242,16 +242,22 @@ fn path(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
     for p in &paths.list {
         for key in &p.keys {
             if p.glob {
-                let name = |s: &str| s.rsplit('/').next().unwrap_or("").to_string();
-                // Above the name there may be patterns, too: those are not compared.
-                let any = patterns.iter().any(|p| {
-                    let rule = name(p);
+                let (home, cwd) = &*facts.folders()?;
+                let key = match key.strip_prefix("~/") {
+                    Some(rest) => format!("{}/{}", home, rest),
+                    None if key.starts_with('/') => key.clone(),
+                    None => format!("{}/{}", cwd, key.trim_start_matches("./")),
+                };
+                let hidden = key.rsplit('/').next().unwrap_or("").starts_with(&['*', '?', '['][..]) && !paths.hidden;
+                let any = key.contains("/.") && (key.contains("/../") || key.contains("/./")) || patterns.iter().any(|p| {
                     // A shell's pattern finds a name that begins with a dot only if it does, too.
-                    let hidden = rule.starts_with('.') && name(key).starts_with(&['*', '?', '['][..]) && !paths.hidden;
-                    p.ends_with("/**") || !hidden && wild::meet(&rule, &name(key))
+                    if hidden && p.rsplit('/').next().map_or(false, |name| name.starts_with('.')) {
+                        return false;
+                    }
+                    wild::meet(p, &key) || p.strip_suffix("/**").map_or(false, |dir| wild::meet(dir, &key))
                 });
                 if any {
-                    doubt.get_or_insert_with(|| format!("which files {} stands for cannot be told beforehand", cut(key)));
+                    doubt.get_or_insert_with(|| format!("which files {} stands for cannot be told beforehand", cut(&key)));
                 }
             } else if key.len() > GLOB_TEXT {
                 doubt.get_or_insert_with(|| "a path is too long to be compared".to_string());

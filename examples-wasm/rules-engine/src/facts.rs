@@ -9,6 +9,8 @@ use hook::analysis::{self, Command, Shell, Word};
 use hook::input;
 use hook::json::Value;
 
+use crate::programs;
+
 pub type Read<T> = Result<T, hook::Fail>;
 
 /// Things found, and why there may be others that cannot be told.
@@ -17,14 +19,16 @@ pub struct Found<T> {
     pub doubt: Option<String>,
     /// Patterns of the shell find names that begin with a dot, too.
     pub hidden: bool,
+    /// Why files or hosts may be touched that cannot be told, by programs of other languages.
+    pub touches: Option<String>,
 }
 
 impl<T> Found<T> {
     fn new() -> Found<T> {
-        Found { list: Vec::new(), doubt: None, hidden: false }
+        Found { list: Vec::new(), doubt: None, hidden: false, touches: None }
     }
 
-    fn doubt(&mut self, why: &str) {
+    pub fn doubt(&mut self, why: &str) {
         self.doubt.get_or_insert_with(|| why.to_string());
     }
 }
@@ -97,7 +101,10 @@ impl Facts {
             }
             for line in &lines.lines {
                 match analysis::shell_parse(&line.text) {
-                    Ok(shell) => add_shell(&mut found, shell),
+                    Ok(shell) => {
+                        programs::add(&mut found)?;
+                        add_shell(&mut found, shell);
+                    }
                     Err(hook::Errno::TooLarge) => found.doubt("the command is too long to be read"),
                     Err(e) => return Err(e.into()),
                 }
@@ -137,7 +144,7 @@ impl Facts {
             }
         }
         let commands = self.commands()?;
-        if let Some(why) = &commands.doubt {
+        for why in commands.doubt.iter().chain(&commands.touches) {
             found.doubt(why);
         }
         found.hidden = commands.list.iter().any(|c| {
@@ -171,25 +178,35 @@ impl Facts {
             Some(w) if w.known && w.text.starts_with('/') => Some(Some(w.text.clone())),
             Some(_) => None,
         };
+        // Below the directory in which the call starts, or the home directory.
+        let below = c.cwd.as_ref().filter(|w| w.known && !w.glob).map(|w| w.text.as_str());
         let mut add = |w: &Word, text: &str| {
             if text.is_empty() {
                 return;
             }
-            if w.glob {
-                found.list.push(PathFact { keys: vec![text.to_ascii_lowercase()], glob: true });
-                return;
-            }
+            let joined = match (below, &cwd) {
+                (Some(dir), None) if !text.starts_with('/') && !w.tilde => format!("{}/{}", dir, text),
+                _ => text.to_string(),
+            };
             let dir = match &cwd {
                 Some(dir) => dir.clone(),
-                None if text.starts_with('/') || w.tilde => None,
+                None if text.starts_with('/') || w.tilde || below.is_some() => None,
                 None => {
                     found.doubt("a command runs in a directory that cannot be told beforehand");
                     None
                 }
             };
+            if w.glob {
+                let joined = match &dir {
+                    Some(dir) if !joined.starts_with('/') && !w.tilde => format!("{}/{}", dir, joined),
+                    _ => joined,
+                };
+                found.list.push(PathFact { keys: vec![joined.to_ascii_lowercase()], glob: true });
+                return;
+            }
             match wanted.iter_mut().find(|(d, _)| *d == dir) {
-                Some((_, paths)) => drop(paths.insert(text.to_string())),
-                None => wanted.push((dir, BTreeSet::from([text.to_string()]))),
+                Some((_, paths)) => drop(paths.insert(joined)),
+                None => wanted.push((dir, BTreeSet::from([joined]))),
             }
         };
         let mut unknown = None;
@@ -242,7 +259,7 @@ impl Facts {
                     texts_of(v, &mut |s| add_host(&mut found, s, bare || matches!(name.as_str(), "url" | "uri" | "urls" | "endpoint")));
                 });
             }
-            if let Some(why) = &commands.doubt {
+            for why in commands.doubt.iter().chain(&commands.touches) {
                 found.doubt(why);
             }
             for c in &commands.list {

@@ -8,6 +8,7 @@ mod answers;
 mod conditions;
 mod facts;
 mod index;
+mod programs;
 mod trace;
 mod wild;
 
@@ -42,18 +43,40 @@ fn turn() -> hook::Result {
         return trace::turn(&index, &header, &facts, phase);
     }
     let mut answers = Answers::default();
-    for number in candidates(&index, &facts, phase)? {
-        let rule = index.rule(&header, number)?;
+    let (found, doubted) = candidates(&index, &facts, phase)?;
+    for number in &found {
+        let rule = index.rule(&header, *number)?;
         let verdict = applies(&index, &facts, rule)?;
         if verdict != Holds::No {
             answers.add(&index, &facts, rule, &verdict)?;
         }
     }
+    // Of rules for which nothing speaks but that it cannot be told, one is enough: first of those that block then.
+    let mut settled = false;
+    for blocks in [true, false] {
+        for number in doubted.difference(&found) {
+            let rule = index.rule(&header, *number)?;
+            let narrows = index.word(rule + 8)? == NARROWS;
+            if (index.word(rule + 16)? == 1) != blocks || settled && !narrows {
+                continue;
+            }
+            let verdict = applies(&index, &facts, rule)?;
+            if verdict != Holds::No {
+                answers.add(&index, &facts, rule, &verdict)?;
+                settled = settled || !narrows && !QUIET.contains(&index.word(rule + 8)?);
+            }
+        }
+    }
     answers.give()
 }
 
-/// The rules that may apply, in the order of their names.
-fn candidates(index: &Index, facts: &Facts, phase: usize) -> Read<BTreeSet<usize>> {
+/// Answers that narrow scopes, and those that do nothing where it cannot be told whether a rule applies.
+const NARROWS: u32 = 11;
+const QUIET: [u32; 2] = [3, 9];
+
+/// The rules that may apply, in the order of their names, and those that may only because something cannot be told.
+fn candidates(index: &Index, facts: &Facts, phase: usize) -> Read<(BTreeSet<usize>, BTreeSet<usize>)> {
+    let mut doubted = BTreeSet::new();
     let mut found: BTreeSet<usize> = index.list(index.size(phase + 4)?)?.collect();
     let tools = index.size(phase + 8)?;
     if tools != 0 {
@@ -70,9 +93,24 @@ fn candidates(index: &Index, facts: &Facts, phase: usize) -> Read<BTreeSet<usize
             if let Some(list) = index.find(programs, &c.name)? {
                 found.extend(index.list(list)?);
             }
+            // Rules about a subcommand stand under each word that it may be.
+            let all = match index.find(programs, &format!("{}\0", c.name))? {
+                Some(all) => all,
+                None => continue,
+            };
+            let words = || c.args().iter().filter(|w| !w.text.starts_with('-'));
+            if c.args_open || words().any(|w| !w.known) || words().count() > WORDS {
+                found.extend(index.list(all)?);
+                continue;
+            }
+            for w in words() {
+                if let Some(list) = index.find(programs, &format!("{} {}", c.name, w.text))? {
+                    found.extend(index.list(list)?);
+                }
+            }
         }
         if commands.doubt.is_some() {
-            found.extend(index.list(index.size(phase + 16)?)?);
+            doubted.extend(index.list(index.size(phase + 16)?)?);
         }
     }
     for i in 0..index.size(phase + 20)? {
@@ -108,11 +146,13 @@ fn candidates(index: &Index, facts: &Facts, phase: usize) -> Read<BTreeSet<usize
             found.extend(index.list(list)?);
         }
         if doubt {
-            found.extend(index.list(index.size(source + 20)?)?);
+            doubted.extend(index.list(index.size(source + 20)?)?);
         }
     }
-    Ok(found)
+    Ok((found, doubted))
 }
+
+const WORDS: usize = 16; // of a command, that are looked up
 
 /// Whether a rule applies: every condition of when holds, and not every one of unless.
 fn applies(index: &Index, facts: &Facts, rule: usize) -> Read<Holds> {

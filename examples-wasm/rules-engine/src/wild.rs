@@ -23,27 +23,26 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     p[i..].iter().all(|&b| b == b'*')
 }
 
-/// Whether a rule's pattern for a name and a pattern of a shell can match the same name. Classes and alternatives stand
-/// for anything, so that it rather says yes.
+/// Whether a rule's glob and a pattern of a shell can match the same path. Classes and alternatives stand for anything, so
+/// that it rather says yes.
 pub fn meet(rule: &str, shell: &str) -> bool {
     let (a, b) = (symbols(rule), symbols(shell));
     if a.len().saturating_mul(b.len()) > 1 << 16 {
         return true;
     }
-    // row[k]: whether a[i..] and b[k..] can match the same name, from the last i on.
+    // row[k]: whether a[i..] and b[k..] can match the same path, from the last i on.
     let mut row = vec![false; b.len() + 1];
     for i in (0..=a.len()).rev() {
         let mut next = vec![false; b.len() + 1];
         for k in (0..=b.len()).rev() {
-            let (x, y) = (a.get(i), b.get(k));
-            next[k] = match (x, y) {
+            next[k] = match (a.get(i), b.get(k)) {
                 (None, None) => true,
-                (Some(Symbol::Any), _) if row[k] => true,
-                (_, Some(Symbol::Any)) if next[k + 1] => true,
-                (Some(Symbol::Any), Some(_)) => next[k + 1],
-                (Some(_), Some(Symbol::Any)) => row[k],
-                (Some(x), Some(y)) => same(x, y) && row[k + 1],
-                _ => false,
+                (Some(x), None) => x.empty() && row[k],
+                (None, Some(y)) => y.empty() && next[k + 1],
+                (Some(x), Some(y)) if x.empty() || y.empty() => {
+                    x.empty() && (row[k] || x.takes(y) && next[k + 1]) || y.empty() && (next[k + 1] || y.takes(x) && row[k])
+                }
+                (Some(x), Some(y)) => x.same(y) && row[k + 1],
             };
         }
         row = next;
@@ -52,21 +51,41 @@ pub fn meet(rule: &str, shell: &str) -> bool {
 }
 
 enum Symbol {
+    /// Any text.
     Any,
+    /// Any text without a slash.
+    Name,
+    /// A character that is no slash.
     One,
     Byte(u8),
 }
 
-fn same(a: &Symbol, b: &Symbol) -> bool {
-    match (a, b) {
-        (Symbol::Byte(a), Symbol::Byte(b)) => a == b,
-        _ => true,
+impl Symbol {
+    fn empty(&self) -> bool {
+        matches!(self, Symbol::Any | Symbol::Name)
+    }
+
+    /// Whether the symbol, which may be empty, may begin with what the other one stands for.
+    fn takes(&self, other: &Symbol) -> bool {
+        match other {
+            Symbol::Byte(b) => matches!(self, Symbol::Any) || *b != b'/',
+            Symbol::One => true,
+            _ => false, // where both may be empty, one of them is left out
+        }
+    }
+
+    fn same(&self, other: &Symbol) -> bool {
+        match (self, other) {
+            (Symbol::Byte(a), Symbol::Byte(b)) => a == b,
+            (Symbol::Byte(b), _) | (_, Symbol::Byte(b)) => *b != b'/',
+            _ => true,
+        }
     }
 }
 
 fn symbols(pattern: &str) -> Vec<Symbol> {
     let mut out = Vec::new();
-    let mut bytes = pattern.bytes();
+    let mut bytes = pattern.bytes().peekable();
     while let Some(b) = bytes.next() {
         let close = match b {
             b'[' => b']',
@@ -84,7 +103,14 @@ fn symbols(pattern: &str) -> Vec<Symbol> {
             continue;
         }
         out.push(match b {
-            b'*' => Symbol::Any,
+            b'*' if bytes.peek() == Some(&b'*') => {
+                bytes.next();
+                if bytes.peek() == Some(&b'/') {
+                    bytes.next(); // no directory at all is possible, too
+                }
+                Symbol::Any
+            }
+            b'*' => Symbol::Name,
             b'?' => Symbol::One,
             b'\\' => bytes.next().map_or(Symbol::Any, |b| Symbol::Byte(b.to_ascii_lowercase())),
             b => Symbol::Byte(b.to_ascii_lowercase()),

@@ -20,6 +20,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
+// mostChecks bounds what makes modules: each is read and metered anew.
+const mostChecks = 40
+
 // world is where modules of rules run.
 type world struct {
 	bench  *loader.Bench
@@ -120,7 +123,11 @@ func rank(d phases.Decision) int {
 // The order of rules says nothing, and a rule more never loosens a verdict.
 func TestOrderAndMoreRules(t *testing.T) {
 	w := open(t)
+	checks := 0
 	rapid.Check(t, func(t *rapid.T) {
+		if checks++; checks > mostChecks {
+			return
+		}
 		const head = "version: rules/v1\nrules:\n"
 		n := rapid.IntRange(2, 6).Draw(t, "rules")
 		var list []string
@@ -153,25 +160,55 @@ func TestOrderAndMoreRules(t *testing.T) {
 	})
 }
 
+const guarded = "version: rules/v1\nrules:\n" +
+	"  - {name: a, when: {command: git push}, block: no}\n  - {name: b, when: {path: .env}, block: no}\n" +
+	"  - {name: c, when: {text: {match: 'origin'}}, ask: may it}\n"
+
+// indexIn is where the index lies in a module.
+func indexIn(module []byte) (at, size int) {
+	at = bytes.LastIndex(module, []byte("BLYRULE1"))
+	return at, int(binary.LittleEndian.Uint32(module[at+8:]))
+}
+
 // A damaged index blocks. It never allows what the index as it was built stops.
 func TestDamagedIndexBlocks(t *testing.T) {
 	w := open(t)
-	module := w.compile(t, "version: rules/v1\nrules:\n"+
-		"  - {name: a, when: {command: git push}, block: no}\n  - {name: b, when: {path: .env}, block: no}\n"+
-		"  - {name: c, when: {text: {match: 'origin'}}, ask: may it}\n")
-	at := bytes.LastIndex(module, []byte("BLYRULE1"))
-	size := int(binary.LittleEndian.Uint32(module[at+8:]))
+	module := w.compile(t, guarded)
+	at, size := indexIn(module)
 	inv := command("git push origin main")
 	if v := w.ask(t, module, inv); v.Decision != phases.Block || v.Kind != phases.KindPolicy {
 		t.Fatalf("%s %s", v.Decision, v.Reason)
 	}
+	checks := 0
 	rapid.Check(t, func(t *rapid.T) {
+		if checks++; checks > mostChecks {
+			return
+		}
 		damaged := bytes.Clone(module)
 		for range rapid.IntRange(1, 4).Draw(t, "bits") {
-			damaged[at+rapid.IntRange(0, size-1).Draw(t, "place")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+			place := at + rapid.IntRange(0, size-1).Draw(t, "place")
+			damaged[place] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		}
-		if v := w.ask(t, damaged, inv); v.Decision != phases.Block {
+		if v := w.ask(t, damaged, inv); v.Decision != phases.Block { // as the rules as they were built say
 			t.Fatalf("%s", v.Decision)
+		}
+	})
+}
+
+// The engine reads any bytes as an index: it blocks, but for the bytes that were built.
+func FuzzIndex(f *testing.F) {
+	w := open(f)
+	module := w.compile(f, guarded)
+	at, size := indexIn(module)
+	f.Add(module[at:at+size], uint(0))
+	f.Add([]byte("BLYRULE1"), uint(8))
+	f.Add(bytes.Repeat([]byte{0xff}, 64), uint(64))
+	inv := command("git push origin main")
+	f.Fuzz(func(t *testing.T, with []byte, place uint) {
+		damaged := bytes.Clone(module)
+		copy(damaged[at : at+size][min(int(place%uint(size)), size):], with)
+		if v := w.ask(t, damaged, inv); v.Decision != phases.Block {
+			t.Fatal(v.Decision)
 		}
 	})
 }
