@@ -115,7 +115,8 @@ func claudeFailures() []claudeCase {
 				c.host.signal(syscall.SIGSTOP)
 				time.AfterFunc(4*time.Second, func() { c.host.signal(syscall.SIGKILL) })
 			}, run), got: reached(claudeRan)},
-		{group: failures, name: "belay-hook is not there, in settings without onFailure", levels: only[:1], want: always(open),
+		{group: failures, name: "belay-hook is not there, in settings without onFailure", levels: only[:1],
+			want: always(open),
 			note: "belay connect writes onFailure: this is what it is for", scripts: calls(run), prepare: lone,
 			spoil: func(c *claudeClient) {
 				_ = os.Remove(c.program)

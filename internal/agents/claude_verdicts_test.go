@@ -266,6 +266,16 @@ func claudeEmbedded() []claudeCase {
 			prepare: put(".claude/commands/runner.md", quiet), got: claudeRan},
 		{group: verdicts, name: "the same in the person's own commands", want: always(held), prompt: "/runner",
 			prepare: put("~/.claude/commands/runner.md", quiet), got: claudeRan},
+		{group: verdicts, name: "the allowed one, with managed settings as `belay connect` writes them, does not run",
+			want: always(held), levels: []agents.Level{agents.Managed}, prompt: "/runner",
+			note:    "disableSkillShellExecution; the rows beside it are with --allow-skill-shell",
+			prepare: func(c *claudeClient) { c.write(".claude/commands/runner.md", file("echo ran > ran.txt")) },
+			got: func(c *claudeClient) string {
+				if c.model.Requests() == 0 {
+					return "the model was not reached"
+				}
+				return claudeRan(c)
+			}},
 		{group: verdicts, name: "a skill with an allowed !`command` runs", want: always("runs"), scripts: skill,
 			prepare: put(".claude/skills/runner/SKILL.md", "echo ran > ran.txt"), got: claudeRuns},
 		{group: verdicts, name: "a skill with a denied !`command` does not run", want: always(held), scripts: skill,
