@@ -28,8 +28,9 @@ func (a *App) initCmd() *cobra.Command {
 		Use:   "init",
 		Short: "Set up the state directory with a first configuration",
 		Long: `init makes the state directory and writes belay.yaml with the built-in hooks that
-suit most people: dangerous commands are blocked, a push and what would switch belay
-off ask first, secrets and terminal codes are taken out of results. An existing belay.yaml is left alone.`,
+suit most people: dangerous commands and files of keys and credentials are blocked, a push and
+what would switch belay off ask first, secrets and terminal codes are taken out of results. An
+existing belay.yaml is left alone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.init(cmd.Context(), o) },
 	}
@@ -130,6 +131,14 @@ hooks:
     priority: 100
     match: {tools: "^exec$"}
     capabilities: [block, request_approval, shell_parse, pattern_match]
+
+  # Files that hold keys and credentials: no tool may open them, and no command may read, copy or send them.
+  # config: {allowed: [certs/dev.pem]} names files that are fine, {answer: ask} lets a person decide.
+  - name: path-guard
+    module: builtin:path-guard
+    priority: 99
+    match: {tools: "^(exec|read|write|edit|apply_patch|grep|glob|list|lsp|image|web_fetch)$"} # and what carries a path
+    capabilities: [block, request_approval, shell_parse, path_resolve]
 
   # What would switch belay off waits for a person: settings of the runtimes, belay's own files, programs
   # and commands. ` + "`belay approvals approve`" + ` allows one change; reading passes.
