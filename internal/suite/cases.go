@@ -20,7 +20,8 @@ import (
 
 // Suite is the content of one YAML file of cases.
 type Suite struct {
-	// Hook is the hook of the cases: a module file, relative to the suite, or builtin:NAME.
+	// Hook is the hook of the cases: a module file, relative to the suite, builtin:NAME, or
+	// rules:FILE of a rules file (rules:FILE#changes for its rules that change actions).
 	// Without it, the hook in whose folder the suite lies.
 	Hook string `json:"hook,omitzero"`
 	// Tier is the tier of the hook: sandboxed by default. A test verifies no signature.

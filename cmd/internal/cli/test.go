@@ -43,7 +43,7 @@ host answers, and what has to come of it. DIR is a hook's folder (its suites sta
 in DIR/cases), a folder of suites, or one suite; DIR/... means every hook below DIR.
 Without DIR it is the folder where you are.
 
-The module is the one that the suite names (hook: FILE.wasm or hook: builtin:NAME),
+The module is the one that the suite names (hook: FILE.wasm, hook: builtin:NAME or hook: rules:FILE),
 else the one in the hook's folder, built when it is not there. Every case has a
 store of its own in memory; nothing is kept, and nothing of a state directory is
 used but compiled code.
