@@ -48,7 +48,8 @@ func alias(p string) bool {
 }
 
 // reading returns the path that a program opens which decodes percent-encoding, folds the characters that stand for
-// others, and drops characters that are not seen, quotes and blanks round a path and round its dots. It is p itself for nearly every path.
+// others, and drops characters that are not seen, quotes and blanks round a path and round its dots. It is p
+// itself for nearly every path.
 func reading(p string) string {
 	for range 4 { // one spelling may be inside of another
 		other := onceRead(p)
@@ -84,7 +85,8 @@ func onceRead(p string) string {
 }
 
 // structural writes the characters that stand for one which has a meaning in paths as that one, as NFKC does.
-var structural = strings.NewReplacer("\uff0f", "/", "\uff3c", `\`, "\ufe68", `\`, "\uff0e", ".", "\u2024", ".", "\ufe52", ".",
+var structural = strings.NewReplacer("\uff0f", "/", "\uff3c", `\`, "\ufe68", `\`, "\uff0e", ".", "\u2024", ".",
+	"\ufe52", ".",
 	"\u2025", "..", "\ufe30", "..", "\uff5e", "~", "\uff05", "%", "\ufe6a", "%", "\uff04", "$", "\ufe69", "$",
 	"\uff1a", ":", "\ufe55", ":", "\ufe13", ":", "\u2100", "a/c", "\u2101", "a/s", "\u2105", "c/o", "\u2106", "c/u",
 	"\u00a0", " ", "\u3000", " ")

@@ -65,7 +65,8 @@ func TestPropertyNoSpellingLeadsOutside(t *testing.T) {
 	spellings[0] = func(_ *rapid.T, p string) string { return p }
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"etc/passwd", "home/u/.ssh/id_rsa", "w2/a", "x"}).Draw(t, "name")
-		start := rapid.SampledFrom([]string{"/", "../", "a/../../", "~/", "/w/../", "/w/a/../../", "$HOME/", "./../", "%USERPROFILE%/"}).Draw(t, "start")
+		start := rapid.SampledFrom([]string{"/", "../", "a/../../", "~/", "/w/../", "/w/a/../../", "$HOME/", "./../",
+			"%USERPROFILE%/"}).Draw(t, "start")
 		p := start + name
 		for range rapid.IntRange(0, 2).Draw(t, "times") {
 			p = rapid.SampledFrom(spellings).Draw(t, "spelling")(t, p)
@@ -86,9 +87,12 @@ func TestPropertyNoSpellingLeadsOutside(t *testing.T) {
 // Names that look odd, and are harmless, stay in scope.
 func TestOddNamesStayInScope(t *testing.T) {
 	for _, p := range []string{
-		"a b.txt", "/w/my notes/to do.md", "a ", "/w/ a/b", "a%20b.txt", "100%25.txt", "50%.csv", "%.txt", "it's.txt", "(draft) [v2].md",
-		"Foo$Bar.class", "...", "a..b", "..a", ".hidden", "ab:c.txt", "ab::c", "résumé.md", "re\u0301sume\u0301.md", "日本語/説明.md", "Ｒeadme.md",
-		"a…b.txt", "🚀.md", "a#b?c", "a&b;c|d", "-rf", "+x", "@scope/pkg", "caf%C3%A9.md", "'quoted'.txt", "“x”.txt", "a.", "proc/self/root",
+		"a b.txt", "/w/my notes/to do.md", "a ", "/w/ a/b", "a%20b.txt", "100%25.txt", "50%.csv", "%.txt", "it's.txt",
+		"(draft) [v2].md",
+		"Foo$Bar.class", "...", "a..b", "..a", ".hidden", "ab:c.txt", "ab::c", "résumé.md", "re\u0301sume\u0301.md",
+		"日本語/説明.md", "Ｒeadme.md",
+		"a…b.txt", "🚀.md", "a#b?c", "a&b;c|d", "-rf", "+x", "@scope/pkg", "caf%C3%A9.md", "'quoted'.txt", "“x”.txt", "a.",
+		"proc/self/root",
 		"/w/proc/self/cwd/x", "dev/fd/3", "a%2fb.txt", "x~", "a~1", "{{name}}/x", "%d.log", "%name.txt",
 	} {
 		for _, tool := range []string{"read", "write", "edit", "list"} {
@@ -101,7 +105,8 @@ func TestOddNamesStayInScope(t *testing.T) {
 
 // What cannot be told is told so, and only where scopes restrict.
 func TestUnclearSpellings(t *testing.T) {
-	for _, p := range []string{" a", "\ta", "\u3000a", "/w/a\u200bb", "/w/a\u00ad", `a\b`, `/w/\x`, "/w/%2e%2e/x", "/w/%252e%252e/x", "/w/．．/x",
+	for _, p := range []string{" a", "\ta", "\u3000a", "/w/a\u200bb", "/w/a\u00ad", `a\b`, `/w/\x`, "/w/%2e%2e/x",
+		"/w/%252e%252e/x", "/w/．．/x",
 		"/w/.. /x", "'/x'", "/w/a%00b", "%HOME%/x", "/w/a／../x", "\u2028a"} {
 		for _, tool := range []string{"read", "write", "edit", "grep", "list"} {
 			err := checkPathArgument(tool, p, Scope{"/w/**"})
@@ -115,7 +120,8 @@ func TestUnclearSpellings(t *testing.T) {
 		}
 	}
 	// A scope that names the aliases themselves does not let through what is behind them.
-	for _, p := range []string{"/proc/self/root/etc/shadow", "/proc/1/cwd/x", "/proc/self/fd/3", "/dev/fd/3", "/dev/stdin"} {
+	for _, p := range []string{"/proc/self/root/etc/shadow", "/proc/1/cwd/x", "/proc/self/fd/3", "/dev/fd/3",
+		"/dev/stdin"} {
 		if err := checkPathArgument("read", p, Scope{"/proc/**", "/dev/**"}); !errors.Is(err, ErrOutside) {
 			t.Errorf("%s: %v", p, err)
 		}

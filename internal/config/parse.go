@@ -353,7 +353,8 @@ func (b *Binding) validateModule(c checker, at string) error {
 			return c.errorf(at+"/digest", "contradicts module")
 		}
 	case b.isRules():
-		if file := strings.TrimSuffix(strings.TrimPrefix(b.Module, rulesScheme), "#changes"); file == "" || strings.Contains(file, "#") {
+		if file := strings.TrimSuffix(strings.TrimPrefix(b.Module, rulesScheme), "#changes"); file == "" ||
+			strings.Contains(file, "#") {
 			return c.errorf(at+"/module", "rules: is followed by a rules file, and by #changes for those that change actions")
 		}
 	case b.Module == "":

@@ -298,7 +298,8 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 	if r := policy.Revision(); r != "" {
 		revision += "+" + r
 	}
-	l := &Loader{o: Options{Dir: dir, Trust: policy, Logger: b.log}, files: source{dir: dir, builtin: b.files.builtin, rules: new(builtRules)},
+	l := &Loader{o: Options{Dir: dir, Trust: policy, Logger: b.log},
+		files:  source{dir: dir, builtin: b.files.builtin, rules: new(builtRules)},
 		engine: b.engine}
 	return Config(f, revision), l, nil
 }

@@ -75,7 +75,8 @@ func Open(o Options) (*Loader, error) {
 	if err != nil {
 		return nil, statedir.Unusable("cache", err)
 	}
-	return &Loader{o: o, files: source{dir: o.Dir, builtin: set, given: o.Hooks, rules: new(builtRules)}, engine: engine}, nil
+	return &Loader{o: o, files: source{dir: o.Dir, builtin: set, given: o.Hooks, rules: new(builtRules)}, engine: engine},
+		nil
 }
 
 // Isolated reports whether modules that do not come with belay are compiled in a

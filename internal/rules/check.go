@@ -176,7 +176,8 @@ func (f *File) checkMatch(r *Rule, m *Match, at string) error {
 	}
 	for _, name := range []string{"branch", "repository"} {
 		if lists[name] != nil && !r.answer.restricts() {
-			return f.doc.Errorf(at+"/"+name, "the agent can write it: a rule that goes by it can only restrict, and %s does more",
+			return f.doc.Errorf(at+"/"+name,
+				"the agent can write it: a rule that goes by it can only restrict, and %s does more",
 				r.answer)
 		}
 	}
@@ -237,7 +238,8 @@ func mayRun(pattern string) bool {
 	if prefix, star := strings.CutSuffix(pattern, "*"); star && strings.HasPrefix("exec", prefix) {
 		return true
 	}
-	return pattern == "exec" || pattern == "process" || pattern == "cron" || pattern == "nodes" || strings.HasPrefix(pattern, "mcp:")
+	return pattern == "exec" || pattern == "process" || pattern == "cron" || pattern == "nodes" ||
+		strings.HasPrefix(pattern, "mcp:")
 }
 
 func (f *File) checkValues(r *Rule, m *Match, at string) error {
@@ -567,7 +569,8 @@ func (f *File) contradicts(a, b *Rule) error {
 		if y.window > x.window {
 			long, short = b, a
 		}
-		return f.doc.Errorf(at, "contradicts the limit in line %d: %s lets at most %d pass in %s, so that %d in %s is never reached",
+		return f.doc.Errorf(at,
+			"contradicts the limit in line %d: %s lets at most %d pass in %s, so that %d in %s is never reached",
 			line, long.Name, *long.Limit.Count, long.Limit.Per, *short.Limit.Count, short.Limit.Per)
 	}
 	return nil

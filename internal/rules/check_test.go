@@ -50,7 +50,7 @@ func TestFaultsHaveAPlace(t *testing.T) {
 		{"a program with a directory", one("when: {command: /bin/rm}\nblock: x"), "names a directory"},
 		{"words behind flags", one("when: {command: git --force push}\nblock: x"), "a word stands behind a flag"},
 		{"every command", one("when: {command: '*'}\nblock: x"), "matches every command"},
-		{"a path with ..", one("when: {path: ../x}\nblock: x"), "never matches: paths are compared without . and .."},
+		{"a path with ..", one("when: {path: ../x}\nblock: x"), "never matches: paths are compared without the elements . and .. in them"},
 		{"a directory", one("when: {path: /etc/}\nblock: x"), "never matches: names of directories end without /"},
 		{"a glob that is none", one("when: {path: '/a/[b'}\nblock: x"), "not a glob pattern"},
 		{"a host with a scheme", one("when: {host: 'https://a.test'}\nblock: x"), "never matches: a host is a name in lower case"},

@@ -177,7 +177,8 @@ func place(m *wasm.Module, index []byte) error {
 	slot = binary.LittleEndian.AppendUint32(slot, uint32(len(index)))
 	m.Datas = append(slices.Clone(m.Datas),
 		wasm.Data{Mode: wasm.SegActive, Offset: m.Globals[e.Index].Init, Init: slot},
-		wasm.Data{Mode: wasm.SegActive, Offset: wasm.ConstExpr{Op: wasm.OpI32Const, Bits: uint64(int64(int32(at)))}, Init: index})
+		wasm.Data{Mode: wasm.SegActive, Offset: wasm.ConstExpr{Op: wasm.OpI32Const, Bits: uint64(int64(int32(at)))},
+			Init: index})
 	return nil
 }
 

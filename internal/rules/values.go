@@ -206,7 +206,7 @@ func checkPath(s string) error {
 	clean := strings.TrimPrefix(s, "./")
 	for _, element := range strings.Split(clean, "/") {
 		if element == "." || element == ".." {
-			return errors.New("never matches: paths are compared without . and ..")
+			return errors.New("never matches: paths are compared without the elements . and .. in them")
 		}
 	}
 	_, err := hostcalls.CheckPattern("glob", parsePath(s).glob)

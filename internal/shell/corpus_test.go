@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWrappersHandOnWhatTheirManualsSay reads testdata/wrappers.txt and wrappers_more.txt: of each command, exactly what it hands on to be
-// run is told, and exactly what cannot be told stands in unknown.
+// TestWrappersHandOnWhatTheirManualsSay reads testdata/wrappers.txt and wrappers_more.txt: of each command,
+// exactly what it hands on to be run is told, and exactly what cannot be told stands in unknown.
 func TestWrappersHandOnWhatTheirManualsSay(t *testing.T) {
 	var src []byte
 	for _, file := range []string{"testdata/wrappers.txt", "testdata/wrappers_more.txt"} {

@@ -376,12 +376,11 @@ func (r *reading) socatAddress(a Word, h handed) {
 	default:
 		return
 	}
-	code := rest
+	end := ","
 	if strings.HasPrefix(rest, `"`) {
-		code, _, _ = strings.Cut(rest[1:], `"`)
-	} else {
-		code, _, _ = strings.Cut(rest, ",")
+		rest, end = rest[1:], `"`
 	}
+	code, _, _ := strings.Cut(rest, end)
 	h.c.fed, h.c.stdin, h.c.stdinFrom = true, nil, -1
 	r.code(r.e, Word{Text: strings.ReplaceAll(code, `\`, ""), Known: a.Known}, h.name, h.c, h.i, false, h.raw)
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// BenchmarkPathGuard reports what the guard's own turn takes for a command, parser and path_resolve included: the median
-// and the 99th of a hundred, in microseconds by the clock. Each command counts by the quickest of five turns.
+// BenchmarkPathGuard reports what the guard's own turn takes for a command, parser and path_resolve included:
+// the median and the 99th of a hundred, in microseconds by the clock. Each command counts by the quickest of
+// five turns.
 func BenchmarkPathGuard(b *testing.B) {
 	module, err := os.ReadFile("../../examples-wasm/path-guard/path-guard.wasm")
 	if err != nil {

@@ -166,7 +166,8 @@ agent is about to do and answer go on, go on with these changes, ask, or stop.
 	root.AddCommand(a.connectCmd(), a.disconnectCmd())
 	root.AddCommand(a.initCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
 		a.statusCmd(), a.doctorCmd(), a.configCmd(), a.latchCmd(), a.leaseCmd(), a.approvalsCmd(), a.reviewerCmd(),
-		a.rulesCmd(), a.testCmd(), a.redactCmd(), a.recordCmd(), a.recoverCmd(), a.replayCmd(), a.fuzzCmd(), a.conformCmd(), a.demoCmd())
+		a.rulesCmd(), a.testCmd(), a.redactCmd(), a.recordCmd(), a.recoverCmd(), a.replayCmd(), a.fuzzCmd(), a.conformCmd(),
+		a.demoCmd())
 	root.AddCommand(a.previewCmds()...)
 	return root
 }

@@ -190,7 +190,8 @@ func (a *App) rulesExplain(ctx context.Context, path string, options rulesExplai
 		return failureBy(err, "")
 	}
 	if options.json {
-		return a.printJSON(map[string]any{"decision": said.Verdict.Decision, "reason": said.Verdict.Reason, "rules": said.Rules})
+		return a.printJSON(map[string]any{"decision": said.Verdict.Decision, "reason": said.Verdict.Reason,
+			"rules": said.Rules})
 	}
 	a.describeRules(said)
 	return nil

@@ -22,7 +22,8 @@ type Explained struct {
 
 // Run asks the rules of a file about an action, with empty state. Bench compiles them; home
 // is the meaning of ~, "" for none.
-func Run(ctx context.Context, bench *loader.Bench, f *rules.File, inv phases.Invocation, home string) (*Explained, error) {
+func Run(ctx context.Context, bench *loader.Bench, f *rules.File, inv phases.Invocation,
+	home string) (*Explained, error) {
 	engine, err := bench.Builtin(rules.Engine)
 	if err != nil {
 		return nil, err
