@@ -38,15 +38,17 @@ func inspectFile(ctx context.Context, path string) (loader.Info, error) {
 func (a *App) hookInspectCmd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "inspect FILE.wasm|NAME",
+		Use:   "inspect FILE.wasm|builtin:NAME|NAME",
 		Short: "See what a hook says, asks for and would get, without running it",
-		Long: `inspect looks at a module file, or at a bound hook by its name, with the trust policy of
-the state directory. For each capability that the manifest asks for it says what comes
+		Long: `inspect looks at a module file, at a hook that comes with belay, or at a bound hook by its
+name, with the trust policy of the state directory. It lists the options of its configuration, and
+for a hook that comes with belay a binding that can be pasted into belay.yaml. For each capability that the manifest asks for it says what comes
 of it, and why: of a file as if everything were allowed, of a bound hook with what its
 binding in belay.yaml allows. The exit status is 1 when belay would refuse the hook.`,
 		Example: `  belay hook inspect guard.wasm
+  belay hook inspect builtin:stage-gate
   belay hook inspect guard`,
-		Args: oneArg("one module file, or the name of a bound hook"),
+		Args: oneArg("one module file, builtin: and a name, or the name of a bound hook"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.hookInspect(cmd.Context(), args[0], asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -58,21 +60,33 @@ func (a *App) hookInspect(ctx context.Context, what string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	info, err := inspectFileOrBound(ctx, dir, what)
+	in, err := a.inspectAny(ctx, dir, what)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		if err := a.printJSON(info); err != nil {
+		if err := a.printJSON(in); err != nil {
 			return err
 		}
 	} else {
-		a.describeHook(info)
+		a.describeHook(in.Info)
+		a.describeOptions(&in)
 	}
-	if len(info.Problems) > 0 {
+	if len(in.Problems) > 0 {
 		return exitWith(ExitError)
 	}
 	return nil
+}
+
+func (a *App) inspectAny(ctx context.Context, dir, what string) (inspected, error) {
+	if isBuiltin(what) {
+		return a.inspectBuiltin(ctx, dir, strings.TrimPrefix(what, builtinScheme))
+	}
+	info, err := inspectFileOrBound(ctx, dir, what)
+	if err != nil {
+		return inspected{}, err
+	}
+	return newInspected(info), nil
 }
 
 // inspectFileOrBound takes what for a name when there is no file that it names and it

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
@@ -118,7 +119,12 @@ func (a *App) hookInstall(ctx context.Context, what string, options hookInstallO
 	return nil
 }
 
-func isBuiltin(s string) bool { return len(s) > 8 && s[:8] == "builtin:" }
+// builtinScheme begins the name of a hook that comes with the binary.
+const builtinScheme = "builtin:"
+
+func isBuiltin(s string) bool {
+	return len(s) > len(builtinScheme) && strings.HasPrefix(s, builtinScheme)
+}
 
 func readConfig(path string) (jsontext.Value, error) {
 	src, err := readLimited(path, strictyaml.MaxSize)
@@ -133,15 +139,23 @@ func readConfig(path string) (jsontext.Value, error) {
 }
 
 func (a *App) hookListCmd() *cobra.Command {
-	var asJSON bool
+	var asJSON, builtins bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the bound hooks in the order in which they are asked",
-		Args:  noArgs,
+		Long: `list prints the hooks that are bound, in the order in which they are asked. With --builtin
+it prints the hooks that come with belay, what each does, and whether belay.yaml binds it.`,
+		Example: `  belay hook list
+  belay hook list --builtin`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if builtins {
+				return a.hookListBuiltin(cmd.Context(), asJSON)
+			}
 			return a.hookList(cmd.Context(), asJSON)
 		},
 	}
+	cmd.Flags().BoolVar(&builtins, "builtin", false, "list the hooks that come with belay, bound or not")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
