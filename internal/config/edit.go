@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/internal/yamledit"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // Empty is the configuration that `belay init` starts from when no hook is wanted.
@@ -54,6 +56,17 @@ func SetDisabled(src []byte, name string, disabled bool) ([]byte, error) {
 			out, err = yamledit.Set(src, path, jsontext.Value("false"))
 		}
 		return out, err
+	})
+}
+
+// SetMode returns the file with the named binding enforced or observed. A binding that has the mode
+// already, be it by default, stays as it is written.
+func SetMode(src []byte, name string, mode phases.Mode) ([]byte, error) {
+	return editBinding(src, name, func(h *Binding, path yamledit.Path) ([]byte, error) {
+		if cmp.Or(h.Mode, phases.Enforce) == mode {
+			return src, nil
+		}
+		return yamledit.Set(src, append(path, "mode"), text(string(mode)))
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -68,7 +69,8 @@ func TestEditsLeaveWhatAPersonWrote(t *testing.T) {
 			var out []byte
 			var err error
 			touched := "" // the entry that may change
-			switch do := rapid.SampledFrom([]string{"install", "disable", "enable", "remove", "grant", "reviewer"}).Draw(t,
+			switch do := rapid.SampledFrom([]string{"install", "disable", "enable", "remove", "grant", "reviewer",
+				"observe", "enforce"}).Draw(t,
 				"edit"); {
 			case do == "install":
 				name := fmt.Sprintf("new-%d", i)
@@ -89,6 +91,8 @@ func TestEditsLeaveWhatAPersonWrote(t *testing.T) {
 				switch do {
 				case "disable", "enable":
 					out, err = config.SetDisabled(src, touched, do == "disable")
+				case "observe", "enforce":
+					out, err = config.SetMode(src, touched, phases.Mode(do))
 				case "grant":
 					out, err = config.AddCapabilities(src, touched, "log", "time_now")
 				case "remove":

@@ -24,7 +24,8 @@ func (a *App) hookCmd() *cobra.Command {
 	cmd.AddCommand(a.hookNewCmd(), a.hookBuildCmd(), a.hookInspectCmd(), a.hookSignCmd(), a.hookVerifyCmd(),
 		a.hookInstallCmd(), a.hookProposeCmd(),
 		a.hookPushCmd(), a.hookPullCmd(),
-		a.hookListCmd(), a.hookEnableCmd(), a.hookDisableCmd(), a.hookRemoveCmd())
+		a.hookListCmd(), a.hookEnableCmd(), a.hookDisableCmd(), a.hookObserveCmd(), a.hookEnforceCmd(),
+		a.hookRemoveCmd())
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/cmd/internal/alarms"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -41,12 +42,17 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return recordsFailure(err)
 	}
+	stopped, err := alarms.Read(ctx, src, alarmsOfADay(time.Now(), status.Gone))
+	if err != nil {
+		return recordsFailure(err)
+	}
 	if asJSON {
 		out := struct {
 			wire.Status
 			// sessions of the last day whose start never reached belay
 			Unstarted []unstarted `json:"unstarted_sessions,omitzero"`
-		}{status, sessions}
+			Alarms    alarmsToday `json:"alarms"`
+		}{status, sessions, summary(stopped)}
 		if err := a.printJSON(out); err != nil {
 			return err
 		}
@@ -66,6 +72,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(status.Dir), safe(config),
 		safe(cmp.Or(trust, "no signer")), count(status.LastSeq), engineLine(status))
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(status.Daemon))
+	fmt.Fprintf(a.Out, "alarms   %s\n", alarmsLine(stopped))
 	for _, k := range status.Sinks {
 		a.printSink(k)
 	}

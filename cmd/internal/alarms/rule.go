@@ -1,0 +1,72 @@
+package alarms
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// maxRule bounds the name of a rule that is made from a reason, in characters.
+const maxRule = 72
+
+// maxNamed bounds the rules that are read from one reason.
+const maxNamed = 16
+
+var (
+	// named is how the hook of a rules file ends each of its reasons.
+	named = regexp.MustCompile(`\(rule ([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`)
+
+	// quoted are texts that a reason cites.
+	quoted = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`|“[^”]*”|‘[^’]*’")
+)
+
+// rulesOf names the rules that gave a reason: those of a rules file by their names, a failure by its
+// kind, and any other reason by its words without what differs from call to call. It returns at
+// least one name and each name once.
+func rulesOf(reason string, kind phases.Kind) []string {
+	if kind != "" && kind != phases.KindPolicy {
+		return []string{"failure: " + string(kind)}
+	}
+	var names []string
+	known := map[string]bool{}
+	for _, m := range named.FindAllStringSubmatch(reason, maxNamed) {
+		if !known[m[1]] {
+			known[m[1]] = true
+			names = append(names, m[1])
+		}
+	}
+	if len(names) > 0 {
+		return names
+	}
+	return []string{shape(reason)}
+}
+
+// shape is the first clause of a reason without cited texts, paths, addresses and numbers, so that
+// calls that one check of a hook stopped fall together. What follows a colon is the case at hand.
+func shape(reason string) string {
+	var words []string
+	for _, word := range strings.Fields(quoted.ReplaceAllString(reason, "…")) {
+		clause := strings.TrimRight(word, ":.;")
+		ends := clause != word
+		if strings.ContainsAny(clause, `/\@=~$*`) || strings.ContainsFunc(clause, unicode.IsDigit) {
+			clause = "…"
+		}
+		if clause != "" && (clause != "…" || len(words) == 0 || words[len(words)-1] != "…") {
+			words = append(words, clause)
+		}
+		if ends && len(words) > 0 {
+			break
+		}
+	}
+	text := strings.Join(words, " ")
+	if text == "" {
+		return "no reason"
+	}
+	if utf8.RuneCountInString(text) > maxRule {
+		text = string([]rune(text)[:maxRule-1]) + "…"
+	}
+	return text
+}
