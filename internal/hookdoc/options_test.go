@@ -68,10 +68,12 @@ func TestSchemasThatCannotBeTold(t *testing.T) {
 		many[i] = fmt.Sprintf(`"o%d": {}`, i)
 	}
 	for name, schema := range map[string]string{
-		"a property that is none":  `{"properties": {"a": {"description": 5}}}`,
-		"lists of lists":           `{"properties": {"a": ` + strings.Repeat(`{"items": `, 40) + "{}" + strings.Repeat("}", 42),
-		"objects in objects":       strings.Repeat(`{"properties": {"a": `, 40) + "{}" + strings.Repeat("}}", 40),
-		"objects of objects":       `{"properties": {"a": ` + strings.Repeat(`{"additionalProperties": `, 40) + "{}" + strings.Repeat("}", 42),
+		"a property that is none": `{"properties": {"a": {"description": 5}}}`,
+		"lists of lists": `{"properties": {"a": ` +
+			strings.Repeat(`{"items": `, 40) + "{}" + strings.Repeat("}", 42),
+		"objects in objects": strings.Repeat(`{"properties": {"a": `, 40) + "{}" + strings.Repeat("}}", 40),
+		"objects of objects": `{"properties": {"a": ` +
+			strings.Repeat(`{"additionalProperties": `, 40) + "{}" + strings.Repeat("}", 42),
 		"more than can be read":    `{"properties": {` + strings.Join(many, ", ") + `}}`,
 		"a part that is no schema": `{"properties": {"a": {"items": {"enum": 1}}}}`,
 	} {

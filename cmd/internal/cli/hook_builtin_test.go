@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -73,4 +74,61 @@ func module(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return h.Module
+}
+
+// GUARDS.md has a row for every built-in hook, which names its options and whether `belay init` binds it.
+func TestGuardsPageNamesBuiltinHooks(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/GUARDS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string][]string{}
+	for line := range strings.Lines(string(page)) {
+		if cells := strings.Split(line, " | "); len(cells) == 3 && strings.HasPrefix(line, "| [`") {
+			name, _, _ := strings.Cut(strings.TrimPrefix(line, "| [`"), "`")
+			rows[name] = cells
+		}
+	}
+	set, err := builtin.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range set.Hooks() {
+		row := rows[h.Name]
+		delete(rows, h.Name)
+		if row == nil {
+			t.Errorf("%s has no row", h.Name)
+			continue
+		}
+		in, err := (&App{}).inspectBuiltin(t.Context(), t.TempDir(), h.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]bool{}
+		for _, o := range in.Options {
+			if o.Top() {
+				want[o.Name] = true
+			}
+		}
+		told := strings.Fields(strings.Trim(strings.TrimSpace(row[2]), "| "))
+		if len(want) == 0 && strings.Join(told, " ") == "none" {
+			told = nil
+		}
+		for _, o := range told {
+			if name := strings.Trim(o, "`"); !want[name] {
+				t.Errorf("%s: the page tells of %s", h.Name, o)
+			} else {
+				delete(want, name)
+			}
+		}
+		if len(want) > 0 {
+			t.Errorf("%s: the page leaves out %v", h.Name, want)
+		}
+		if star := strings.HasSuffix(row[0], " *"); star != strings.Contains(starterText, "builtin:"+h.Name+"\n") {
+			t.Errorf("%s: the page says bound by init: %v", h.Name, star)
+		}
+	}
+	for name := range rows {
+		t.Errorf("%s is no built-in hook", name)
+	}
 }
