@@ -87,7 +87,9 @@ fn writes(guarded: &Guarded, text: &str, shell: bool) -> bool {
     let verbs = [
         "belay approvals approve", "belay/approvals", "belay hook disable", "belay/hook/disable", "belay disconnect",
         "belay/disconnect", "belay latch", "belay/latch", "uninstall belay", "uninstall/belay", "belay connect", "belay/connect",
-        "belay trust add", "belay/trust/add",
+        "belay trust add", "belay/trust/add", "belay hook remove", "belay/hook/remove", "belay hook observe", "belay/hook/observe",
+        "belay hook enable", "belay/hook/enable", "belay hook enforce", "belay/hook/enforce", "belay hook install",
+        "belay/hook/install",
     ];
     let bare = ["--bare", "--setting-sources", "--ignore-user-config", "features.hooks", "bypass-hook-trust", "--settings"];
     text.contains("belay") && any(&ends)

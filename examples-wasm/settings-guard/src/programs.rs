@@ -117,7 +117,7 @@ fn own_commands(c: &Command) -> Option<String> {
         "" | "status" | "help" | "version" | "eval" | "test" | "replay" | "redact" | "completion" | "conform" | "demo" | "fuzz" | "bench" => true,
         "doctor" => !c.has_flag('\0', &["fix"]),
         "hook" => ["", "new", "build", "inspect", "verify", "list", "propose", "help"].contains(&next),
-        "events" => ["", "tail", "query", "show", "verify", "prove", "help"].contains(&next),
+        "events" => ["", "tail", "query", "show", "report", "verify", "prove", "help"].contains(&next),
         "approvals" => ["", "list", "show", "watch", "help"].contains(&next),
         "lease" => ["", "list", "show", "check", "help"].contains(&next),
         "trust" => ["", "list", "show", "help"].contains(&next),
