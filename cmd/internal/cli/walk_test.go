@@ -21,7 +21,7 @@ var walk = []struct {
 	{"echo ", 0, nil},
 	{"belay replay rec --hook ", 5, []string{`^allow → block  [0-9]+ invocations$`, `block by kill-switch: an incident`}},
 	{"belay init ", 0, nil},
-	{"belay replay rec --policy ", 5, []string{`^block → allow  3 invocations$`, `^HOOK +TURNS +FUEL`}},
+	{"belay replay rec --policy ", 5, []string{`^block → allow  2 invocations$`, `block by path-guard`, `^HOOK +TURNS +FUEL`}},
 	{"belay record keygen ", 0, nil},
 	{"belay record --out ", 0, nil},
 	{"belay replay ~/recordings ", 0, []string{`^1 invocation, .* 0 differences `}},

@@ -33,7 +33,7 @@ func TestGuardJudgesLargeCalls(t *testing.T) {
 		{"a program that names it all over", "write", "a.py", long("open('/home/dev/.claude/settings.json','w').write('')"), false},
 		{"a patch that ends so", "apply_patch", "", "*** Begin Patch\n*** Update File: a.py\n@@\n" + long("+print('x')") +
 			"*** Delete File: .claude/settings.json\n*** End Patch", false},
-		{"a command", "exec", "", long("echo one two"), true},
+		{"a command, which is too long to be parsed", "exec", "", long("echo one two"), false},
 		{"a command that ends so", "exec", "", long("echo one two") + "rm ~/.claude/settings.json", false},
 	} {
 		args := map[string]string{"file_path": c.file, "content": c.text}

@@ -1,6 +1,8 @@
 //! Files that the text of a program names. It is of a language that is not known here, so what counts is: a string that
 //! means a protected file, not where strings are only compared or printed, in a text that reads something.
 
+use crate::names::MORE;
+
 /// The strings of a program that it may read as files.
 pub fn strings(text: &str) -> Vec<String> {
     let mut out = Vec::new();
@@ -12,10 +14,17 @@ pub fn strings(text: &str) -> Vec<String> {
     for variant in [text.to_string(), glued(text, "+.", ""), glued(text, ",/", "/")] {
         quoted(&variant, &mut out);
     }
+    let more = out.len() > MOST;
     out.sort();
     out.dedup();
+    if more {
+        out.push(MORE.into());
+    }
     out
 }
+
+/// Strings of one text that are judged.
+const MOST: usize = 1000;
 
 /// What reads, in one language or another.
 const READS: &[&str] = &[
@@ -64,7 +73,7 @@ fn quoted(text: &str, out: &mut Vec<String>) {
 
 /// Notes a string, and the words of one that may be a command or a mode with a name: "</etc/shadow", "cat .env".
 fn add(s: &str, out: &mut Vec<String>) {
-    if out.len() > 200 {
+    if out.len() > MOST {
         return;
     }
     let s = s.trim();
@@ -118,7 +127,7 @@ fn bare(text: &str, out: &mut Vec<String>) {
                 | "source" | "\\copy" | "invoke-webrequest" | "iwr" | "format-hex" | "certutil" | "compress-archive" | "xcopy" | "robocopy" | "shell"
         );
         if takes {
-            out.extend(words.map(|w| w.trim_matches(&['\'', '"', ')', ','][..]).to_string()).filter(|w| !w.starts_with('-')).take(16));
+            out.extend(words.map(|w| w.trim_matches(&['\'', '"', ')', ','][..]).to_string()).filter(|w| !w.starts_with('-')));
         }
     }
 }

@@ -184,10 +184,14 @@ struct Names {
 impl Names {
     fn push(&mut self, text: &str, glob: bool) {
         let text = text.trim_matches(&['"', '\''][..]);
-        if text.is_empty() || text == "-" || web(text) || self.out.len() > 250 {
+        if text.is_empty() || text == "-" || web(text) {
             return;
         }
-        self.out.push(Name { text: text.into(), cwd: self.cwd.clone(), look: Look { glob, ..self.look }, by: self.by.clone() });
+        self.out.push(match self.out.len() {
+            0..=1023 => Name { text: text.into(), cwd: self.cwd.clone(), look: Look { glob, ..self.look }, by: self.by.clone() },
+            1024 => Name::more(&self.by),
+            _ => return,
+        });
     }
 
     /// A word, and what stands in it behind the marks that programs put before a file.
@@ -308,7 +312,7 @@ fn given(n: &mut Names, name: &str, args: &[Word], text: &str) {
         _ => false,
     };
     if lists {
-        text.lines().take(64).for_each(|l| n.word(&plain(l.trim())));
+        text.lines().for_each(|l| n.word(&plain(l.trim())));
     }
 }
 

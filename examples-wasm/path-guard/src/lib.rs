@@ -59,7 +59,7 @@ fn judge(rules: &Rules) -> Result<Option<String>, hook::Fail> {
 fn judge_line(rules: &Rules, line: &Line) -> Result<Option<String>, hook::Fail> {
     let shell = match analysis::shell_parse(&line.text) {
         Ok(shell) => shell,
-        Err(hook::Errno::TooLarge) => return mentioned(rules, &line.text),
+        Err(hook::Errno::TooLarge) => return Ok(Some("the command is too long to be judged".into())),
         Err(e) => return Err(e.into()),
     };
     if let Some(c) = shell.commands.iter().find(|c| stores::prints(c).is_some()) {
@@ -74,7 +74,10 @@ fn judge_line(rules: &Rules, line: &Line) -> Result<Option<String>, hook::Fail> 
     if let Some(hit) = names::first(rules, &found)? {
         return Ok(Some(says(&hit)));
     }
-    if !shell.ok || shell.truncated || line.code {
+    if shell.truncated {
+        return Ok(Some("the command runs more than can be judged".into()));
+    }
+    if !shell.ok || line.code {
         return mentioned(rules, &line.text);
     }
     Ok(None)

@@ -16,6 +16,17 @@ pub struct Name {
     pub by: String,
 }
 
+impl Name {
+    /// Stands for the names that a list has no room for: what they mean cannot be told.
+    pub fn more(by: &str) -> Name {
+        let look = Look { glob: false, command: false, tree: false, wide: false };
+        Name { text: MORE.into(), cwd: None, look, by: by.into() }
+    }
+}
+
+/// No file has this name.
+pub const MORE: &str = "\0more";
+
 /// A name that means a protected file.
 pub struct Hit {
     pub text: String,
@@ -38,6 +49,9 @@ pub fn rules() -> Rules {
 
 /// The first name that means a protected file.
 pub fn first(rules: &Rules, names: &[Name]) -> Result<Option<Hit>, hook::Fail> {
+    if let Some(n) = names.iter().find(|n| n.text == MORE) {
+        return Ok(Some(Hit { text: "more names than can be judged".into(), group: "protected", by: n.by.clone() }));
+    }
     let mut rest: Vec<&Name> = names.iter().collect();
     while let Some(one) = rest.first() {
         let cwd = one.cwd.clone();

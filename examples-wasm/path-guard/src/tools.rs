@@ -37,9 +37,11 @@ impl Walk<'_> {
     fn push(&mut self, text: &str, glob: bool) {
         let searches = matches!(self.tool, "grep");
         let look = Look { glob, command: false, tree: searches, wide: false };
-        if self.out.len() < 1024 {
-            self.out.push(Name { text: text.into(), cwd: self.cwd.clone(), look, by: self.tool.into() });
-        }
+        self.out.push(match self.out.len() {
+            0..=1023 => Name { text: text.into(), cwd: self.cwd.clone(), look, by: self.tool.into() },
+            1024 => Name::more(self.tool),
+            _ => return,
+        });
     }
 
     fn value(&mut self, name: &str, v: &Value) {
@@ -55,7 +57,8 @@ impl Walk<'_> {
     }
 
     fn text(&mut self, name: &str, s: &str) {
-        if s.is_empty() || s.len() > 4096 || s.contains('\n') && !is_path(name) {
+        // A file's name is judged however long it is: the host says that it cannot tell what a longer one means.
+        if s.is_empty() || !is_path(name) && (s.len() > 4096 || s.contains('\n')) {
             return;
         }
         let url = s.split_once("://").map_or(false, |(scheme, _)| !scheme.trim().eq_ignore_ascii_case("file"));

@@ -119,7 +119,8 @@ fn judged_paths(tool: &str, args: &Value) -> (Vec<String>, Reach) {
 }
 
 fn judge_line(guarded: &Guarded, line: &Line) -> Result<Option<String>, hook::Fail> {
-    if let Some(what) = texts::judge(guarded, Kind::Shell, &line.text, 0)? {
+    let deep = if line.code { 1 } else { 0 }; // code is read as a shell's as far as it goes
+    if let Some(what) = texts::judge(guarded, Kind::Shell, &line.text, deep)? {
         return Ok(Some(what));
     }
     if line.code {

@@ -10,6 +10,9 @@ use crate::{arguments, code, commands};
 /// Bytes of a text that the host parses as a shell's.
 const MOST_SHELL: usize = 64 << 10;
 
+/// Lines of a list that are judged. One that has more is asked about: harmless lines would hide the others.
+const MOST_LINES: usize = 512;
+
 /// What reads a text.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -82,7 +85,10 @@ pub fn judge(guarded: &Guarded, kind: Kind, text: &str, deep: u32) -> Result<Opt
         Kind::Profile => profile(guarded, text, deep),
         Kind::Patch => patch(guarded, text, deep),
         Kind::Names => {
-            let names: Vec<String> = text.lines().take(512).map(|l| l.trim().to_string()).filter(|l| !l.is_empty()).collect();
+            if text.lines().count() > MOST_LINES {
+                return Ok(Some("it names more files than can be judged".into()));
+            }
+            let names: Vec<String> = text.lines().map(|l| l.trim().to_string()).filter(|l| !l.is_empty()).collect();
             Ok(guarded.first(&names, None, Reach::Parents)?.map(|f| format!("it names {f}")))
         }
         Kind::Code => {
@@ -99,12 +105,15 @@ pub fn judge(guarded: &Guarded, kind: Kind, text: &str, deep: u32) -> Result<Opt
 }
 
 fn shell(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>, hook::Fail> {
+    // A file may be long, and is judged by what it mentions then. The call's own command is not: what pads it would
+    // hide the rest.
+    let long = |own: &str| if deep == 0 { Some(own.to_string()) } else { code::judge(guarded, text, true) };
     if text.len() > MOST_SHELL {
-        return Ok(code::judge(guarded, text, true));
+        return Ok(long("the command is too long to be judged"));
     }
     let shell = match analysis::shell_parse(text) {
         Ok(shell) => shell,
-        Err(hook::Errno::TooLarge) => return Ok(code::judge(guarded, text, true)),
+        Err(hook::Errno::TooLarge) => return Ok(long("the command is too long to be judged")),
         Err(e) => return Err(e.into()),
     };
     for c in &shell.commands {
@@ -114,7 +123,10 @@ fn shell(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>, hoo
     }
     // What could not be read to its end is judged by what it mentions.
     let sets = ["PROMPT_COMMAND", "BASH_ENV", "PS0="].iter().any(|n| text.contains(n));
-    if !shell.ok || shell.truncated || sets {
+    if shell.truncated {
+        return Ok(long("the command runs more than can be judged"));
+    }
+    if !shell.ok || sets {
         return Ok(code::judge(guarded, text, true));
     }
     Ok(None)
@@ -155,7 +167,10 @@ fn npm(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>, hook:
 }
 
 fn cron(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>, hook::Fail> {
-    for line in text.lines().take(512) {
+    if text.lines().count() > MOST_LINES {
+        return Ok(Some("it has more jobs than can be judged".into()));
+    }
+    for line in text.lines() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;

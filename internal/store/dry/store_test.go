@@ -98,7 +98,7 @@ func TestEveryMethodIsKnown(t *testing.T) {
 	reads := []string{"Approval", "ApprovalByKey", "ApprovalCounts", "ApprovalHolders", "ApprovalUsage", "Approvals",
 		"Checkpoints", "Close", "Events", "HeldLeases", "HookState",
 		"Latch", "Latches", "Lease", "LeaseByToken", "LeaseClock", "Leases",
-		"LogCompacted", "LogHashes", "LogLeaves", "LogSize", "Probe", "Restrictions", "RunState", "StateUsage"}
+		"LogCompacted", "LogHashes", "LogLeaves", "LogSize", "Probe", "Restrictions", "RunState", "RunsOf", "StateUsage"}
 	writes := []string{"AddCheckpoint", "Commit", "DropCheckpoints", "LogRemove", "Prune"}
 	typ := reflect.TypeFor[kernel.Store]()
 	for i := range typ.NumMethod() {
