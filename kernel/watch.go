@@ -133,7 +133,8 @@ func (c *chain) watched(ctx context.Context, binding *binding, turn Turn,
 		a.out, a.err = binding.loaded.Hook.Run(ctx, turn)
 	}()
 	limit := turn.Ceiling + c.invocation.kernel.options.LeaveAfter
-	if c.invocation.kernel.options.Untimed > 0 {
+	untimed := c.invocation.kernel.options.Untimed > 0
+	if untimed {
 		limit = c.invocation.kernel.options.Untimed
 	}
 	timer := time.NewTimer(limit)
@@ -141,10 +142,13 @@ func (c *chain) watched(ctx context.Context, binding *binding, turn Turn,
 	for {
 		select {
 		case a := <-done:
-			return a.out, a.err, false
+			if !untimed || scope.overdue(limit) > 0 {
+				return a.out, a.err, false
+			}
+			done <- a // the clock decides, and not which of the two was seen first
 		case <-timer.C:
 		}
-		if len(done) > 0 {
+		if len(done) > 0 && !untimed {
 			continue
 		}
 		if more := scope.overdue(limit); more > 0 {
