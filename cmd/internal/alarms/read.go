@@ -37,7 +37,7 @@ type turn struct {
 	observed           bool
 	decision           string
 	enforced           phases.Enforced
-	hook, rule, tool   string
+	hook, tool         string
 	reason             string
 	kind               phases.Kind
 	invocation         string
@@ -117,7 +117,8 @@ func (c *collected) window(ctx context.Context, src Reader, since time.Time, low
 // questions reads what became of the asks in the queue of approvals.
 func (c *collected) questions(ctx context.Context, src Reader, since time.Time, low int64) error {
 	for decision, into := range map[string]map[string]bool{"requested": c.requested, "approved": c.approved} {
-		q := wire.Query{After: low - 1, Since: since, Type: phases.EventApproval, Decision: decision, Newest: true, Limit: page}
+		q := wire.Query{After: low - 1, Since: since, Type: phases.EventApproval, Decision: decision, Newest: true,
+			Limit: page}
 		if _, err := pages(ctx, src, q, maxTurns, func(e *phases.Event) { into[e.Invocation] = true }); err != nil {
 			return err
 		}

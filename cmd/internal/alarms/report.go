@@ -207,7 +207,8 @@ func (c *counter) row(k key) *Counts {
 func (c *counter) fill(r *Report, days float64) {
 	r.Rows, r.Days = []Row{}, []Day{}
 	for k, n := range c.rows {
-		r.Rows = append(r.Rows, Row{Hook: k.hook, Rule: k.rule, Tool: k.tool, Counts: *n, PerDay: float64(n.Stopped()) / days})
+		r.Rows = append(r.Rows,
+			Row{Hook: k.hook, Rule: k.rule, Tool: k.tool, Counts: *n, PerDay: float64(n.Stopped()) / days})
 	}
 	slices.SortFunc(r.Rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(b.Stopped(), a.Stopped()),

@@ -103,7 +103,8 @@ func rowsOf(r *Report) map[string]Counts {
 func aDay() *logOf {
 	l := new(logOf)
 	old := ago(72 * time.Hour)
-	l.add(turnBy(old, "old", "rules", "block", "no (rule pushes)", phases.Enforce), verdict(old, "old", "rules", "block", "no"))
+	l.add(turnBy(old, "old", "rules", "block", "no (rule pushes)", phases.Enforce),
+		verdict(old, "old", "rules", "block", "no"))
 	d1, d2 := ago(30*time.Hour), ago(2*time.Hour)
 	// Put into the queue, approved; the agent asks again meanwhile, and once more with the approval.
 	l.add(turnBy(d1, "a", "rules", "ask", "no (rule pushes); no (rule late)", phases.Enforce),
@@ -123,7 +124,8 @@ func aDay() *logOf {
 		delegated(verdict(d2, "d", "guard", "ask", "would read /b"), "c2"), result(d2, "c1"))
 	// Blocked; an ask of another hook in the same call was never put.
 	l.add(turnBy(d2, "e", "rules", "ask", "no (rule pushes)", phases.Enforce),
-		turnBy(d2, "e", "guard", "block", "would read /c", phases.Enforce), verdict(d2, "e", "guard", "block", "would read /c"))
+		turnBy(d2, "e", "guard", "block", "would read /c", phases.Enforce),
+		verdict(d2, "e", "guard", "block", "would read /c"))
 	// Observed, by a hook that was called twice.
 	l.add(turnBy(d2, "f", "new", "block", "no (rule x)", phases.Observe),
 		turnBy(d2, "f", "new", "block", "no (rule x)", phases.Observe),
@@ -146,7 +148,8 @@ func TestReportCountsWhatPeopleHad(t *testing.T) {
 	if got := rowsOf(r); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if want := (Counts{Asks: 4, Approved: 2, Blocks: 2, ObservedAsks: 1, ObservedBlocks: 1}); r.Total != want || !r.Complete {
+	if want := (Counts{Asks: 4, Approved: 2, Blocks: 2, ObservedAsks: 1, ObservedBlocks: 1}); r.Total != want ||
+		!r.Complete {
 		t.Errorf("in all %+v, complete %v, want %+v", r.Total, r.Complete, want)
 	}
 	if r.Rows[0].Rule != "would read …" || r.Rows[0].PerDay != 1.5 {
