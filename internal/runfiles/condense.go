@@ -8,130 +8,36 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// recipes returns what a make hands to a shell for the goals, and for what they depend on in the same
-// file; without goals, for the first rule.
-func recipes(text string, goals []string) string {
-	type rule struct {
-		needs []string
-		lines []string
-	}
-	rules := map[string]*rule{}
-	values := map[string]string{"HOME": "$HOME"}
-	var current []*rule
-	var begins string
-	shell := func(s string) string {
-		for range 4 { // values name others
-			for name, value := range values {
-				if len(s) < maxRunText && strings.Contains(s, "$") {
-					s = strings.ReplaceAll(strings.ReplaceAll(s, "$("+name+")", value), "${"+name+"}", value)
-				}
-			}
-		}
-		return strings.ReplaceAll(s, "$$", "$")
-	}
-	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
-		line = strings.TrimRight(line, "\r\n")
-		if line != strings.TrimLeft(line, " \t") {
-			for _, r := range current {
-				r.lines = append(r.lines, strings.TrimLeft(line, " \t@-+"))
-			}
-			continue
-		}
-		if name, value, ok := assignment(line); ok {
-			values[name] = value
-			continue
-		}
-		head, rest, ok := strings.Cut(line, ":")
-		if !ok || strings.HasPrefix(line, "#") {
-			continue
-		}
-		current = nil
-		needs, inline, _ := strings.Cut(strings.TrimLeft(rest, ":"), ";")
-		for _, target := range strings.Fields(head) {
-			r := rules[target]
-			if r == nil {
-				r = &rule{}
-				rules[target] = r
-			}
-			r.needs = append(r.needs, strings.Fields(shell(needs))...)
-			if inline != "" {
-				r.lines = append(r.lines, strings.TrimSpace(inline))
-			}
-			current = append(current, r)
-			if begins == "" && !strings.HasPrefix(target, ".") {
-				begins = target
-			}
-		}
-	}
-	if len(goals) == 0 {
-		goals = []string{begins}
-	}
-	var out strings.Builder
-	done := map[string]bool{}
-	for todo := slices.Clone(goals); len(todo) > 0; todo = todo[1:] {
-		name := todo[0]
-		if done[name] {
-			continue
-		}
-		done[name] = true
-		r := rules[name]
-		if r == nil {
-			for target, patterned := range rules {
-				if head, tail, ok := strings.Cut(target, "%"); ok && strings.HasPrefix(name, head) &&
-					strings.HasSuffix(name, tail) {
-					r = patterned
-				}
-			}
-		}
-		if r == nil {
-			continue
-		}
-		todo = append(todo, r.needs...)
-		for _, l := range r.lines {
-			out.WriteString(shell(l))
-			out.WriteByte('\n')
-		}
-	}
-	return out.String()
-}
+// maxScripts is how many scripts of one package.json are followed.
+const maxScripts = 64
 
-// assignment reads NAME = value of a file of rules.
-func assignment(line string) (name, value string, ok bool) {
-	at := strings.IndexByte(line, '=')
-	if at < 1 {
-		return "", "", false
-	}
-	name = strings.TrimSpace(strings.TrimRight(line[:at], ":?+! "))
-	name = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(name, "export "), "override "))
-	if name == "" || strings.ContainsAny(name, " \t:$") {
-		return "", "", false
-	}
-	return name, strings.TrimSpace(line[at+1:]), true
-}
-
-// scripts returns the scripts of a package.json that have one of the names, one a line.
-func scripts(text string, wanted []string) string {
+// scripts returns the scripts of a package.json that have one of the names, one a line; ok is false where
+// they are more than are followed.
+func scripts(text string, wanted []string) (out string, ok bool) {
 	var doc struct {
 		Scripts map[string]jsontext.Value `json:"scripts"`
 	}
 	if json.Unmarshal([]byte(text), &doc, jsontext.AllowDuplicateNames(true)) != nil {
-		return ""
+		return "", true // no package manager reads it either
 	}
-	var out strings.Builder
+	var b strings.Builder
 	done := map[string]bool{}
-	for todo := slices.Clone(wanted); len(todo) > 0 && len(done) < 64; todo = todo[1:] {
+	for todo := slices.Clone(wanted); len(todo) > 0; todo = todo[1:] {
 		name := todo[0]
-		raw, ok := doc.Scripts[name]
-		if done[name] || !ok {
+		raw, there := doc.Scripts[name]
+		if done[name] || !there {
 			continue
+		}
+		if len(done) == maxScripts || len(todo) > maxRunText || b.Len() > maxRunText {
+			return "", false
 		}
 		done[name] = true
 		var line string
 		if json.Unmarshal(raw, &line) != nil {
 			continue
 		}
-		out.WriteString(line)
-		out.WriteByte('\n')
+		b.WriteString(line)
+		b.WriteByte('\n')
 		words := strings.Fields(line)
 		for i, w := range words {
 			if i > 0 && (words[i-1] == "run" || words[i-1] == "npm" || words[i-1] == "yarn" || words[i-1] == "pnpm") {
@@ -139,7 +45,7 @@ func scripts(text string, wanted []string) string {
 			}
 		}
 	}
-	return out.String()
+	return b.String(), true
 }
 
 // patchHeads returns the lines of a patch that name files.
@@ -201,19 +107,26 @@ var runtimeNames = []string{".claude", "claude-code", "claude_c", "codex", ".gem
 	"openclaw", "belay", "disableallhooks"}
 
 func names(line string) bool {
-	line = strings.ToLower(line)
+	line = lowered(line)
 	return slices.ContainsFunc(runtimeNames, func(n string) bool { return strings.Contains(line, n) })
 }
 
-// excerpts returns the parts of a long line round the names.
+// lowered writes the letters of ASCII, of which the names are, as small ones. Places in it are places in s.
+func lowered(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// excerpts returns the parts of a long line round the names: all of them, or more than are told.
 func excerpts(line string, column int) string {
 	var out strings.Builder
-	lower := strings.ToLower(line)
-	if len(lower) != len(line) {
-		lower = line // letters whose case changes their length
-	}
+	lower := lowered(line)
 	for _, n := range runtimeNames {
-		for at, count := 0, 0; count < 8; count++ {
+		for at := 0; out.Len() <= maxRunText; {
 			i := strings.Index(lower[at:], n)
 			if i < 0 {
 				break

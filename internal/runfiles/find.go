@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -43,6 +44,8 @@ const (
 	kindCron  = "cron"  // a table of jobs
 	kindNames = "names" // names of files for a command, one a line
 )
+
+const whyLong = "it is too long"
 
 // File is what hooks are told about a file that a command would run or apply.
 type File struct {
@@ -81,7 +84,7 @@ func commandsOf(inv *phases.Invocation) (out []string) {
 	ptrs := []string{"/args/command", "/args/cmd"}
 	for _, list := range []string{"/judged/commands", "/judged/code"} {
 		for i := range 64 {
-			ptr, ok := phases.GetString(doc, phases.Join(list, itoa(i)))
+			ptr, ok := phases.GetString(doc, phases.Join(list, strconv.Itoa(i)))
 			if !ok {
 				break
 			}
@@ -149,8 +152,8 @@ func (r *runs) inside(path string) bool {
 
 // command looks through a text of a shell for the files that it would run.
 func (r *runs) command(text, cwd string, depth int) {
-	if depth > maxRunDepth || len(text) > maxRunCommand {
-		return
+	if len(text) > maxRunCommand {
+		return // of a call: hooks ask about one that they cannot parse
 	}
 	reply, _ := shell.Parse(text)
 	for i, c := range reply.Commands {
@@ -206,6 +209,11 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 		}
 		return
 	}
+	if depth > maxRunDepth {
+		told.Why = "scripts run scripts more deeply than can be judged"
+		r.files = append(r.files, told)
+		return
+	}
 	if f.guess {
 		kind, err := kindOfProgram(real)
 		if kind == "" && err == nil {
@@ -220,7 +228,7 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 	case err != nil:
 		told.Why = "it cannot be read"
 		if errors.Is(err, files.ErrTooLarge) {
-			told.Why = "it is too long"
+			told.Why = whyLong
 		}
 		r.files = append(r.files, told)
 		return
@@ -229,8 +237,8 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 	text := strings.ToValidUTF8(string(src), "\uFFFD")
 	text, nested := told.condense(f, text)
 	quoted, err := jsontext.AppendQuote(nil, text) // as it counts in the metadata
-	if err != nil || len(quoted) > maxRunText || r.told+len(quoted) > maxRunsTexts {
-		told.Why = "it is too long"
+	if told.Why != "" || err != nil || len(quoted) > maxRunText || r.told+len(quoted) > maxRunsTexts {
+		told.Why = whyLong
 	} else {
 		told.Text = text
 		r.told += len(quoted)
@@ -243,16 +251,26 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 	}
 }
 
+// whole notes why there is no text where only a part of it could be told.
+func (f *File) whole(text string, ok bool) (string, bool) {
+	if !ok {
+		f.Why = whyLong
+	}
+	return text, ok
+}
+
 // condense reduces a text to what is judged of it, and reports whether it is a text of a shell itself.
 func (f *File) condense(of namedFile, text string) (string, bool) {
 	switch of.kind {
 	case kindMake:
 		// told as a script of its recipes: the rules that are not asked for do not run
 		f.Kind = kindShell
-		return recipes(text, of.wanted), true
+		text, ok := recipes(text, of.wanted)
+		return f.whole(text, ok)
 	case kindNPM:
 		f.Kind = kindShell
-		return scripts(text, of.wanted), true
+		text, ok := scripts(text, of.wanted)
+		return f.whole(text, ok)
 	case kindPatch:
 		if len(text) > maxRunText {
 			text = patchHeads(text)

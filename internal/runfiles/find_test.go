@@ -1,6 +1,7 @@
 package runfiles_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -155,6 +156,18 @@ func TestRunsAreBounded(t *testing.T) {
 	}
 	if l := of("bash many.sh"); len(l) != 17 || l[16].Why == "" {
 		t.Errorf("many scripts: %d", len(l))
+	}
+}
+
+// A script that is run by scripts, more deeply than is looked, is told as one that cannot be judged.
+func TestDeepScriptsAreNotForgotten(t *testing.T) {
+	files := map[string]string{}
+	for i := range 8 {
+		files[fmt.Sprintf("s%d.sh", i)] = fmt.Sprintf("bash s%d.sh\n", i+1)
+	}
+	list := runfiles.Of(call(t, project(t, files), map[string]any{"command": "bash s0.sh"}))
+	if last := list[len(list)-1]; len(list) != 6 || last.Path != "s5.sh" || last.Why == "" || last.Text != "" {
+		t.Errorf("%+v", list)
 	}
 }
 

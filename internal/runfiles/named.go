@@ -6,14 +6,11 @@ import (
 	"io"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/shell"
 )
-
-func itoa(i int) string { return strconv.Itoa(i) }
 
 // namedFile is a file that a command names, and what reads it.
 type namedFile struct {
@@ -57,7 +54,7 @@ func filesOf(reply shell.Reply, at int) (out []namedFile) {
 		add(kindShell, first(args))
 	case slices.Contains([]string{"python", "node", "nodejs", "ruby", "perl", "php", "lua", "deno", "bun", "tsx",
 		"ts-node",
-		"pypy", "tclsh", "osascript", "Rscript", "pwsh", "expect", "ipython"}, name) || c.Name == "." || name == "ts-node":
+		"pypy", "tclsh", "osascript", "Rscript", "pwsh", "expect", "ipython"}, name):
 		kind = kindCode
 		add(kind, codeFiles(args)...)
 	case c.Name == "go" && first(args) == "run":
