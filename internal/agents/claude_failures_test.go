@@ -31,8 +31,7 @@ func onAnswer(n int, f func(c *claudeClient), list ...Call) func(*claudeClient) 
 // lone has the hooks start a belay-hook that has no belay beside it.
 func lone(c *claudeClient) { c.program = alone(c.t, c.host) }
 
-// wrapped has the hooks start a program that does something first, and then is belay-hook. $* is what it is
-// called with.
+// wrapped has the hooks start a script, which ends by becoming belay-hook. $* in it are its arguments.
 func wrapped(script string) func(c *claudeClient) {
 	return func(c *claudeClient) {
 		real := c.program
@@ -117,7 +116,7 @@ func claudeFailures() []claudeCase {
 			}, run), got: reached(claudeRan)},
 		{group: failures, name: "belay-hook is not there, in settings without onFailure", levels: only[:1],
 			want: always(open),
-			note: "belay connect writes onFailure: this is what it is for", scripts: calls(run), prepare: lone,
+			note: "belay connect writes onFailure, which blocks here", scripts: calls(run), prepare: lone,
 			spoil: func(c *claudeClient) {
 				_ = os.Remove(c.program)
 				c.write(c.settings(), strings.ReplaceAll(readFile(c, c.settings()), `"onFailure": "block"`, `"async": false`))

@@ -166,8 +166,8 @@ func claudeArgs(bin, prompt string) []string {
 		"--permission-mode", "acceptEdits", "--output-format", "stream-json", "--verbose"}
 }
 
-// claudeEnv are the variables that lead the client to the scripted model, and keep it there: whatever it tries to
-// reach elsewhere fails the test.
+// claudeEnv are the variables that lead the client to the scripted model, and keep it there: a request to any
+// other host fails the test.
 func claudeEnv(t *testing.T, url string) []string {
 	wall := newWall(t)
 	t.Cleanup(func() {

@@ -39,7 +39,7 @@ func settingsEnv(vars ...string) func(c *claudeClient) {
 	}
 }
 
-// impostor answers everything with `{}`, and counts what it is told.
+// impostor answers each request with `{}`, and counts the requests.
 type impostor struct {
 	*httptest.Server
 	told atomic.Int64

@@ -61,7 +61,7 @@ whatever | any value |  | false |
 	}
 }
 
-// A schema comes from a module file: whatever it holds, it is told or refused, within bounds.
+// A schema comes from a module file, which may hold anything: the page shows it or says why not, within bounds.
 func TestSchemasThatCannotBeTold(t *testing.T) {
 	many := make([]string, 300)
 	for i := range many {

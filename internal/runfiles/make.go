@@ -32,15 +32,12 @@ type patternRule struct {
 // file; without goals, for the first rule. ok is false where that is more than is told.
 func recipes(text string, goals []string) (out string, ok bool) {
 	r := parseRules(text)
-	if r.steps > maxMakeSteps {
-		return "", false
-	}
 	if len(goals) == 0 {
 		goals = []string{r.first}
 	}
 	var b strings.Builder
 	done := map[string]bool{}
-	for todo := slices.Clone(goals); len(todo) > 0; todo = todo[1:] {
+	for todo := slices.Clone(goals); len(todo) > 0 && r.steps <= maxMakeSteps; todo = todo[1:] {
 		if done[todo[0]] {
 			continue
 		}
@@ -55,9 +52,9 @@ func recipes(text string, goals []string) (out string, ok bool) {
 				}
 			}
 		}
-		if r.steps > maxMakeSteps {
-			return "", false
-		}
+	}
+	if r.steps > maxMakeSteps {
+		return "", false
 	}
 	return b.String(), true
 }

@@ -17,7 +17,7 @@ type namedFile struct {
 	name   string
 	kind   string
 	wanted []string // targets of a make, scripts of a package.json
-	guess  bool     // its first line says what it is
+	guess  bool     // its first line names its interpreter
 }
 
 func (f namedFile) goals() string { return strings.Join(f.wanted, " ") }

@@ -95,8 +95,8 @@ func FuzzGuard(f *testing.F) {
 	})
 }
 
-// What is told of a settings file is nothing, that it cannot be read, or a digest, whatever it holds; what
-// switches all hooks off changes it, and a permission that does not name belay never does.
+// Of a settings file with any content, hooks are told nothing, that it cannot be read, or a digest. Switching all
+// hooks off changes the digest; a permission that does not name belay never does.
 func FuzzSettingsAreTold(f *testing.F) {
 	for _, s := range []string{`{}`, `{"hooks":{"Stop":[1]},"env":{"A":"b"}}`, `{"hooks":`, `[]`, `{"a":1,"a":2}`,
 		"\xff", `{"env":{}}`,
