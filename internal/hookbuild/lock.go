@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -63,39 +64,23 @@ func (l Lock) Encode() ([]byte, error) {
 // SourceDigest returns the SHA-256 over the files that the module of dir is
 // built from: names and contents, sorted. Cases, READMEs, tests, built modules and
 // what compilers keep do not count. The SDK counts for C and Rust, which find it in the
-// same tree.
+// same tree, and so does a crate beside dir that a hook in Rust is built with.
 func SourceDigest(dir, lang string) (string, error) {
 	lines := []string{}
 	add := func(name string, content []byte) {
 		sum := sha256.Sum256(content)
 		lines = append(lines, fmt.Sprintf("%x  %s\n", sum, name))
 	}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	crates := map[string]string{"": dir}
+	if lang == "rust" {
+		if err := localCrates(dir, crates); err != nil {
+			return "", err
 		}
-		name := d.Name()
-		if d.IsDir() {
-			switch name {
-			case "cases", "target", "build", "node_modules":
-				return fs.SkipDir
-			}
-			return nil
+	}
+	for name, at := range crates {
+		if err := eachSource(at, func(rel string, content []byte) { add(path.Join(name, rel), content) }); err != nil {
+			return "", err
 		}
-		if name == "README.md" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".wasm") ||
-			strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		b, err := files.Read(path, maxSource)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		add(filepath.ToSlash(rel), b)
-		return err
-	})
-	if err != nil {
-		return "", failure(ErrSource, err, "%s cannot be read: %v", dir, reason(err))
 	}
 	if lang == "c" || lang == "rust" {
 		files, err := sdk(lang)

@@ -4,21 +4,15 @@
 //! It judges the forms that the host gives for a path, with links followed, and the commands that the host says would
 //! run. It knows no spelling and no quoting.
 
-mod code;
-mod commands;
-mod glob;
 mod names;
-mod programs;
-mod rules;
-mod stores;
 mod tools;
 
 use belay_hook as hook;
 use hook::analysis::{self, Line};
 use hook::{config, input};
-
-use names::{Hit, Name};
-use rules::{Look, Rules};
+use protected_files::names::{Hit, Name};
+use protected_files::rules::{Look, Rules};
+use protected_files::{commands, resolve, stores, strings};
 
 hook::export!(pre_tool => pre_tool);
 
@@ -52,7 +46,7 @@ fn judge(rules: &Rules) -> Result<Option<String>, hook::Fail> {
     if input::text("/judged/more").is_some() {
         return Ok(Some("the call names more files than can be judged".into()));
     }
-    let hit = names::first(rules, &tools::names(&tool))?;
+    let hit = resolve::first(rules, &tools::names(&tool))?;
     Ok(hit.map(|h| format!("{} is a protected file ({})", shown(&h.text), h.group)))
 }
 
@@ -71,7 +65,7 @@ fn judge_line(rules: &Rules, line: &Line) -> Result<Option<String>, hook::Fail> 
             n.cwd = Some(dir.clone());
         }
     }
-    if let Some(hit) = names::first(rules, &found)? {
+    if let Some(hit) = resolve::first(rules, &found)? {
         return Ok(Some(says(&hit)));
     }
     if shell.truncated {
@@ -87,8 +81,8 @@ fn judge_line(rules: &Rules, line: &Line) -> Result<Option<String>, hook::Fail> 
 fn mentioned(rules: &Rules, text: &str) -> Result<Option<String>, hook::Fail> {
     let look = Look { glob: false, command: true, tree: false, wide: false };
     let name = |text: String| Name { text, cwd: None, look, by: "the code".into() };
-    let found: Vec<Name> = code::strings(text).into_iter().map(name).collect();
-    Ok(names::first(rules, &found)?.map(|hit| says(&hit)))
+    let found: Vec<Name> = strings::strings(text).into_iter().map(name).collect();
+    Ok(resolve::first(rules, &found)?.map(|hit| says(&hit)))
 }
 
 fn says(hit: &Hit) -> String {

@@ -3,9 +3,10 @@
 use belay_hook as hook;
 use hook::input;
 use hook::json::Value;
+use protected_files::names::Name;
+use protected_files::rules::Look;
 
-use crate::names::{moved, Name};
-use crate::rules::Look;
+use crate::names::moved;
 
 /// Tools whose arguments are texts.
 const TEXTS: &[&str] = &[
