@@ -193,10 +193,8 @@ func (c scopeCheck) paths(name string, scope Scope, list []string, subtree bool)
 	}
 	for _, p := range list {
 		clean, ok := c.resolve(p)
-		if also := reading(p); ok && also != p {
-			var other string
-			other, ok = c.resolve(also) // a program may open that one
-			ok = ok && scope.allowsPath(other)
+		if ok {
+			ok = c.readingAllowed(scope, p)
 		}
 		if ok && c.follow != nil {
 			clean, ok = c.follow(clean)
@@ -222,6 +220,16 @@ func (c scopeCheck) paths(name string, scope Scope, list []string, subtree bool)
 		}
 	}
 	return nil
+}
+
+// readingAllowed reports that the path that a decoding program opens instead of p is in scope, too.
+func (c scopeCheck) readingAllowed(scope Scope, p string) bool {
+	also, ok := reading(p)
+	if !ok || also == p {
+		return ok
+	}
+	other, ok := c.resolve(also)
+	return ok && scope.allowsPath(other)
 }
 
 // resolve makes a path absolute and clean; false when that needs the file
@@ -288,8 +296,8 @@ func leadsOutside(tool string, a argument) bool {
 	if tool == "grep" && a.name == "pattern" {
 		return false
 	}
-	other := reading(a.value)
-	return looksLikeGlobOutside(other) || strings.HasPrefix(other, "$") || variable(other) || hasScheme(other) ||
+	other, ok := reading(a.value)
+	return !ok || looksLikeGlobOutside(other) || strings.HasPrefix(other, "$") || variable(other) || hasScheme(other) ||
 		tool == "glob" && strings.Contains(other, `\`)
 }
 

@@ -49,17 +49,20 @@ func alias(p string) bool {
 
 // reading returns the path that a program opens which decodes percent-encoding, folds the characters that stand for
 // others, and drops characters that are not seen, quotes and blanks round a path and round its dots. It is p
-// itself for nearly every path.
-func reading(p string) string {
-	for range 4 { // one spelling may be inside of another
+// itself for nearly every path. False means that spellings stand inside of each other too often to be told.
+func reading(p string) (string, bool) {
+	for range maxSpellings {
 		other := onceRead(p)
 		if other == p {
-			break
+			return p, true
 		}
 		p = other
 	}
-	return p
+	return p, false
 }
+
+// maxSpellings bounds how often spellings may stand inside of each other: each level reads the whole text once.
+const maxSpellings = 8
 
 func onceRead(p string) string {
 	p = percentDecoded(p)
