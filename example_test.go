@@ -23,7 +23,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	host, err := belay.Open(ctx, dir, belay.Options{
-		Hooks: []belay.AdHocHook{{Path: "examples-wasm/command-block/command-block.wasm"}},
+		Hooks: []belay.AdHocHook{{Path: "examples-wasm/command-guard/command-guard.wasm"}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -13,7 +13,7 @@ import (
 const shortOfOne = `version: belay/v1
 hooks:
   - name: guard
-    module: builtin:command-block
+    module: builtin:command-guard
     priority: 100
     capabilities: [block, request_approval, shell_parse]
 `

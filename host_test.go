@@ -76,13 +76,13 @@ func invoke(t *testing.T, b *belay.Belay, inv phases.Invocation) phases.Verdict 
 const guarded = `version: belay/v1
 hooks:
   - name: guard
-    module: builtin:command-block
+    module: builtin:command-guard
     priority: 100
     capabilities: [block, request_approval, shell_parse, pattern_match]
 `
 
 func TestAdHocHook(t *testing.T) {
-	b := open(t, t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block")}}})
+	b := open(t, t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-guard")}}})
 	for command, want := range map[string]phases.Decision{"rm -rf /": phases.Block, "ls -la": phases.Allow} {
 		v := invoke(t, b, exec(command))
 		if v.Decision != want || v.Hooks[0].Tier != phases.Sandboxed || v.Hooks[0].Fuel == 0 {
@@ -103,7 +103,7 @@ func TestSameInvocationSameVerdict(t *testing.T) {
 	var got []phases.Verdict
 	for range 2 {
 		b := open(t, t.TempDir(),
-			belay.Options{Clock: at, Hooks: []belay.AdHocHook{{Path: example("command-block")}, {Path: example("ask-push")}}})
+			belay.Options{Clock: at, Hooks: []belay.AdHocHook{{Path: example("command-guard")}, {Path: example("ask-push")}}})
 		v, err := b.InvokeWith(t.Context(), inv, belay.InvokeOptions{Seed: &seed})
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +189,7 @@ func TestNoConfiguration(t *testing.T) {
 }
 
 func TestModulesArePinned(t *testing.T) {
-	wasm, err := os.ReadFile(example("command-block"))
+	wasm, err := os.ReadFile(example("command-guard"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestModulesArePinned(t *testing.T) {
 		"file":          {bind("hook.wasm", digest), wasm, ""},
 		"swapped":       {bind("hook.wasm", digest), append(bytes.Clone(wasm), 0), "not the module that was bound"},
 		"missing":       {bind("gone.wasm", digest), wasm, "missing"},
-		"other builtin": {bind("builtin:command-block", other), nil, "not the module that was bound"},
+		"other builtin": {bind("builtin:command-guard", other), nil, "not the module that was bound"},
 		"no builtin":    {bind("builtin:nonsense", other), nil, "no built-in hook"},
 		"no module":     {bind("hook.wasm", "sha256:"+hexSum("hello")), []byte("hello"), "could not be loaded"},
 	} {
@@ -279,7 +279,7 @@ func TestReload(t *testing.T) {
 
 func TestStateDirectoryIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "state")
-	open(t, dir, belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block")}}})
+	open(t, dir, belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-guard")}}})
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -312,7 +312,7 @@ func TestStateDirectoryIsPrivate(t *testing.T) {
 	} {
 		damage()
 		if _, err := belay.Open(t.Context(), dir,
-			belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block")}}}); !errors.Is(err, belay.ErrState) {
+			belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-guard")}}}); !errors.Is(err, belay.ErrState) {
 			t.Errorf("Open of a damaged state directory: %v, want ErrState", err)
 		}
 	}
@@ -362,7 +362,7 @@ func TestOpenedTogether(t *testing.T) {
 func TestAdHocHooksAreUntrusted(t *testing.T) {
 	dir := state(t, guarded)
 	b := open(t, dir, belay.Options{Hooks: []belay.AdHocHook{
-		{Path: example("command-block"), Name: "guard", Priority: 99}, {Path: example("command-block"), Name: "bad\nname"},
+		{Path: example("command-guard"), Name: "guard", Priority: 99}, {Path: example("command-guard"), Name: "bad\nname"},
 	}})
 	v := invoke(t, b, exec("ls"))
 	var names []string
@@ -372,7 +372,7 @@ func TestAdHocHooksAreUntrusted(t *testing.T) {
 	if diff := cmp.Diff([]string{"guard trusted", "guard-2 sandboxed", "bad name sandboxed"}, names); diff != "" {
 		t.Error(diff)
 	}
-	b = open(t, t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block"), Priority: 100}}})
+	b = open(t, t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-guard"), Priority: 100}}})
 	if v, _ := b.Invoke(t.Context(), exec("ls")); v.Decision != phases.Block || v.Kind != phases.KindLoad {
 		t.Errorf("a priority of the trusted: %+v", v)
 	}
@@ -437,7 +437,7 @@ hooks:
 
 func BenchmarkInvoke(b *testing.B) {
 	dir := b.TempDir()
-	host, err := belay.Open(b.Context(), dir, belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-block")}}})
+	host, err := belay.Open(b.Context(), dir, belay.Options{Hooks: []belay.AdHocHook{{Path: example("command-guard")}}})
 	if err != nil {
 		b.Fatal(err)
 	}

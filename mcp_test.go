@@ -69,7 +69,7 @@ mcp:
       tools: [echo, crash]
 ` + rest + `hooks:
   - name: guard
-    module: builtin:command-block
+    module: builtin:command-guard
     priority: 100
     capabilities: [block, request_approval, shell_parse, pattern_match]
 `

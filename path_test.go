@@ -34,7 +34,7 @@ func decide(b *testing.B, host *belay.Belay, inv phases.Invocation) {
 // BenchmarkPath is the whole way of one pre_tool call by one caller, with records
 // in memory and on disk, and with no hook, one that parses the command, and five.
 func BenchmarkPath(b *testing.B) {
-	guard := belay.AdHocHook{Path: example("command-block")}
+	guard := belay.AdHocHook{Path: example("command-guard")}
 	five := []belay.AdHocHook{guard, {Path: example("ask-push")}, {Path: example("kill-switch")}}
 	for i := range 2 { // the same again, as another binding
 		five = append(five, belay.AdHocHook{Name: fmt.Sprintf("again-%d", i), Path: guard.Path})

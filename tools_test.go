@@ -45,7 +45,7 @@ func noted(v phases.Verdict) (code, reply string) {
 func TestToolCallFromAModule(t *testing.T) {
 	b := open(t, t.TempDir(), belay.Options{
 		Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"lookup","args":{"q":"x"}}`),
-			{Path: example("command-block")}},
+			{Path: example("command-guard")}},
 		Tools: toolFunc(func(_ context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
 			return kernel.ToolResult{Result: jsontext.Value(`{"found":["` + c.Tool +
 				`"],"api_key":"ghp_16C7e42F292c6912E7710c838347Ae178B4a"}`)}, nil
@@ -57,7 +57,7 @@ func TestToolCallFromAModule(t *testing.T) {
 		!strings.Contains(reply, `{"found":["lookup"],"api_key":"[redacted`) || strings.Contains(reply, "16C7e42F292c") {
 		t.Errorf("code %s, reply %s", code, reply)
 	}
-	if i := slicesIndex(v.Hooks, "caller"); v.Hooks[i].Fuel < v.Hooks[slicesIndex(v.Hooks, "command-block")].Fuel {
+	if i := slicesIndex(v.Hooks, "caller"); v.Hooks[i].Fuel < v.Hooks[slicesIndex(v.Hooks, "command-guard")].Fuel {
 		t.Errorf("the hook that asked paid %d fuel", v.Hooks[i].Fuel)
 	}
 	// Without an executor the call is not available.

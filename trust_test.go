@@ -244,7 +244,7 @@ func TestDeniedWithoutSignatures(t *testing.T) {
 	}
 
 	writeFile(t, filepath.Join(dir, config.FileName),
-		"version: belay/v1\nhooks:\n- {name: a, module: 'builtin:command-block', capabilities: [block, request_approval, shell_parse, pattern_match], priority: 100, tier: trusted}\n")
+		"version: belay/v1\nhooks:\n- {name: a, module: 'builtin:command-guard', capabilities: [block, request_approval, shell_parse, pattern_match], priority: 100, tier: trusted}\n")
 	s := open(t, dir, belay.Options{}).Bindings()[0]
 	if s.Problem != "" || s.Tier != phases.Trusted {
 		t.Fatalf("%+v", s)

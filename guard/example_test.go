@@ -43,7 +43,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 	host, err := belay.Open(ctx, dir, belay.Options{
-		Hooks: []belay.AdHocHook{{Path: "../examples-wasm/command-block/command-block.wasm"}},
+		Hooks: []belay.AdHocHook{{Path: "../examples-wasm/command-guard/command-guard.wasm"}},
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -58,7 +58,7 @@ func Example() {
 	fmt.Println(a.bash(ctx, jsontext.Value(`{"command":"rm -rf /"}`)))
 	// Output:
 	// "ran {\"command\":\"ls -la\"}"
-	// guard: blocked: pre_tool: rm would delete /
+	// guard: blocked: pre_tool: rm would delete / (fs-destroy)
 }
 
 // A child agent is held to what its parent may touch, and to less where a hook says so.

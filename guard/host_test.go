@@ -23,7 +23,7 @@ import (
 const hooks = `  - {name: defaults, module: builtin:default-args, priority: 100, capabilities: ["rewrite:/args"],
      config: {max: {web_search: {count: 5}}}}
   - {name: pushes, module: builtin:ask-push, priority: 90, capabilities: [shell_parse, request_approval, block]}
-  - {name: destroys, module: builtin:command-block, priority: 80, capabilities: [shell_parse, pattern_match, block, request_approval]}
+  - {name: destroys, module: builtin:command-guard, priority: 80, capabilities: [shell_parse, pattern_match, block, request_approval]}
   - {name: secrets, module: builtin:redact-secret, priority: 70,
      capabilities: [find_secrets, "rewrite:/text", "rewrite:/system", "rewrite:/messages", "rewrite:/result"]}
   - {name: stages, module: builtin:stage-gate, priority: 60, capabilities: [block, request_approval]}

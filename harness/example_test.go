@@ -14,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-const guard = "../examples-wasm/command-block/command-block.wasm"
+const guard = "../examples-wasm/command-guard/command-guard.wasm"
 
 // A host that has a Recorder records its decisions. Later the same invocations show
 // whether another version of a hook would decide otherwise.
@@ -71,7 +71,7 @@ func record(ctx context.Context, file *bytes.Buffer) error {
 // A hook's folder holds its module and its cases.
 func ExampleRun() {
 	o := harness.RunOptions{Only: regexp.MustCompile("^removing the root$")}
-	res, err := harness.Run(context.Background(), o, "../examples-wasm/command-block")
+	res, err := harness.Run(context.Background(), o, "../examples-wasm/command-guard")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -79,5 +79,5 @@ func ExampleRun() {
 	for _, c := range res.Cases {
 		fmt.Println(c.Name+":", c.Status+",", c.Verdict.Reason)
 	}
-	// Output: removing the root: pass, rm would delete /
+	// Output: removing the root: pass, rm would delete / (fs-destroy)
 }

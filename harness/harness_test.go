@@ -27,7 +27,7 @@ func readModule(t *testing.T, path string) []byte {
 	return m
 }
 
-// recordCommands has a host with command-block decide commands.
+// recordCommands has a host with command-guard decide commands.
 func recordCommands(t *testing.T, o harness.RecordOptions, commands ...string) []byte {
 	t.Helper()
 	var file bytes.Buffer
@@ -117,7 +117,7 @@ func TestReplayCandidate(t *testing.T) {
 	o := harness.ReplayOptions{
 		Modules: [][]byte{readModule(t, guard)},
 		Hooks: []harness.ReplayHook{
-			{Name: "command-block", Module: readModule(t, "../internal/replay/testdata/lenient.wasm"), AllowAll: true},
+			{Name: "command-guard", Module: readModule(t, "../internal/replay/testdata/lenient.wasm"), AllowAll: true},
 		},
 	}
 	res, err := harness.Replay(t.Context(), o, bytes.NewReader(file), bytes.NewReader(file))
@@ -128,7 +128,7 @@ func TestReplayCandidate(t *testing.T) {
 		t.Errorf("%+v; want 2 invocations, 1 flip", res)
 	}
 	for form, write := range map[string]func() ([]byte, error){"json": res.JSON, "html": res.HTML, "junit": res.JUnit} {
-		if b, err := write(); err != nil || !bytes.Contains(b, []byte("command-block")) {
+		if b, err := write(); err != nil || !bytes.Contains(b, []byte("command-guard")) {
 			t.Errorf("%s: %v, %d bytes", form, err, len(b))
 		}
 	}

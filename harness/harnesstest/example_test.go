@@ -10,7 +10,7 @@ import (
 
 // TestHook in your own package is one line: the folder holds the module and its cases.
 func ExampleRun() {
-	TestHook := func(t *testing.T) { harnesstest.Run(t, "../../examples-wasm/command-block") }
+	TestHook := func(t *testing.T) { harnesstest.Run(t, "../../examples-wasm/command-guard") }
 	fmt.Println("passed:", passes(TestHook))
 	// Output: passed: true
 }

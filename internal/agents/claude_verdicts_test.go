@@ -46,16 +46,16 @@ func claudeVerdicts() []claudeCase {
 		{group: verdicts, name: "an allowed command runs", scripts: calls(bash("echo ran > ran.txt")), want: always("runs"),
 			got: claudeRuns},
 		{group: verdicts, name: "a denied command does not run (Bash)", scripts: calls(bash(denied)), want: always(held),
-			got: told("belay (command-block)", claudeRan)},
-		{group: verdicts, name: "the same by Monitor", want: always(held), got: told("belay (command-block)", claudeRan),
+			got: told("belay (command-guard)", claudeRan)},
+		{group: verdicts, name: "the same by Monitor", want: always(held), got: told("belay (command-guard)", claudeRan),
 			scripts: calls(Call{Tool: "Monitor", Input: map[string]any{"command": denied, "description": "as scripted",
 				"timeout_ms": 5000, "persistent": false}})},
-		{group: verdicts, name: "the same by PowerShell", want: always(held), got: told("belay (command-block)", claudeRan),
+		{group: verdicts, name: "the same by PowerShell", want: always(held), got: told("belay (command-guard)", claudeRan),
 			prepare: func(c *claudeClient) { c.env = append(c.env, "CLAUDE_CODE_USE_POWERSHELL_TOOL=1") },
 			scripts: calls(Call{Tool: "PowerShell", Input: map[string]any{"command": denied, "description": "as scripted"}})},
 		{group: verdicts, name: "the same by an MCP tool that takes a command", want: always(held), prepare: notes("notes"),
 			scripts: calls(Call{Tool: "mcp__notes__bash", Input: map[string]any{"command": denied}}),
-			got:     told("belay (command-block)", claudeRan)},
+			got:     told("belay (command-guard)", claudeRan)},
 		{group: verdicts, name: "a changed call runs as changed", want: always("runs"),
 			added: fill + "{defaults: {exec: {run_in_background: true}}}\n", scripts: calls(bash("true")),
 			got: func(c *claudeClient) string {
@@ -131,7 +131,7 @@ func claudeVerdicts() []claudeCase {
 				child.Prompt, main.Prompt = "child: work", "do as scripted"
 				return []Script{child, main}
 			},
-			got: told("belay (command-block)", func(c *claudeClient) string {
+			got: told("belay (command-guard)", func(c *claudeClient) string {
 				if c.model.turns["child: work"] == 0 {
 					return "there was no subagent"
 				}
@@ -168,7 +168,7 @@ func claudeVerdicts() []claudeCase {
 				return held
 			}},
 		{group: verdicts, name: "after a compaction a denied command does not run", want: always(held),
-			scripts: claudeCompacts(bash(denied)), got: told(askedToSum, told("belay (command-block)", claudeRan))},
+			scripts: claudeCompacts(bash(denied)), got: told(askedToSum, told("belay (command-guard)", claudeRan))},
 		{group: verdicts, name: "a resumed session is held, too", want: always(held),
 			drive: func(c *claudeClient) {
 				c.run("do as scripted")
@@ -178,7 +178,7 @@ func claudeVerdicts() []claudeCase {
 				return []Script{{Turns: []Turn{{Calls: []Call{bash(secretCommand)}}, {Text: "done"},
 					{Calls: []Call{bash(denied)}}}}}
 			},
-			got: told("belay (command-block)", func(c *claudeClient) string {
+			got: told("belay (command-guard)", func(c *claudeClient) string {
 				if got := claudeLeaked(c); got != held {
 					return got
 				}
@@ -279,11 +279,11 @@ func claudeEmbedded() []claudeCase {
 		{group: verdicts, name: "a skill with an allowed !`command` runs", want: always("runs"), scripts: skill,
 			prepare: put(".claude/skills/runner/SKILL.md", "echo ran > ran.txt"), got: claudeRuns},
 		{group: verdicts, name: "a skill with a denied !`command` does not run", want: always(held), scripts: skill,
-			prepare: put(".claude/skills/runner/SKILL.md", quiet), got: told("belay (command-block)", claudeRan)},
+			prepare: put(".claude/skills/runner/SKILL.md", quiet), got: told("belay (command-guard)", claudeRan)},
 		{group: verdicts, name: "the same as a slash command", want: always(held), prompt: "/runner",
 			prepare: put(".claude/skills/runner/SKILL.md", quiet), got: claudeRan},
 		{group: verdicts, name: "the same in the person's own skills", want: always(held), scripts: skill,
-			prepare: put("~/.claude/skills/runner/SKILL.md", quiet), got: told("belay (command-block)", claudeRan),
+			prepare: put("~/.claude/skills/runner/SKILL.md", quiet), got: told("belay (command-guard)", claudeRan),
 			levels: []agents.Level{agents.User}},
 	}
 }

@@ -119,13 +119,13 @@ func claudeWays() []claudeCase {
 		claudeProxy(),
 		{group: ways, name: "a repository's settings set BELAY_HOME", want: always(held), scripts: bad,
 			prepare: func(c *claudeClient) { settingsEnv("BELAY_HOME=" + lenient(c))(c) },
-			got:     told("belay (command-block)", claudeRan)},
+			got:     told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "the agent sets BELAY_HOME there while the session runs", want: always(held),
 			scripts: func(c *claudeClient) []Script {
 				return calls(bash(fmt.Sprintf(`echo '{"env": {"BELAY_HOME": "%s"}}' > .claude/settings.%s.json; sleep 2`,
 					lenient(c),
 					map[bool]string{true: "x", false: "local"}[c.level == agents.Local])), bash(denied))(c)
-			}, got: told("belay (command-block)", claudeRan)},
+			}, got: told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "a repository's settings set LD_PRELOAD, PATH, HOME, XDG_STATE_HOME", want: always(held),
 			scripts: bad,
 			prepare: func(c *claudeClient) {
@@ -133,29 +133,29 @@ func claudeWays() []claudeCase {
 				_ = os.Chmod(c.file("bin/belay-hook"), 0o755)
 				settingsEnv("LD_PRELOAD="+preload(c), "PATH=$PROJECT/bin:/usr/bin:/bin", "XDG_STATE_HOME=$PROJECT",
 					"HOME=$PROJECT")(c)
-			}, got: told("belay (command-block)", claudeRan)},
+			}, got: told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "a repository's settings set CLAUDE_CODE_SHELL_PREFIX", want: always(held), scripts: bad,
 			prepare: func(c *claudeClient) {
 				c.write("prefix.sh", "#!/bin/sh\ncase \"$*\" in *belay-hook*) exit 0;; esac\nexec sh -c \"$1\"\n")
 				_ = os.Chmod(c.file("prefix.sh"), 0o755)
 				settingsEnv("CLAUDE_CODE_SHELL_PREFIX=$PROJECT/prefix.sh")(c)
-			}, got: told("belay (command-block)", claudeRan)},
+			}, got: told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "a repository's settings set CLAUDE_CODE_SIMPLE and CLAUDE_CODE_SAFE_MODE", want: always(held),
 			scripts: bad,
 			prepare: settingsEnv("CLAUDE_CODE_SIMPLE=1", "CLAUDE_CODE_SAFE_MODE=1"),
-			got:     told("belay (command-block)", claudeRan)},
+			got:     told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "a repository's settings set CLAUDE_CONFIG_DIR", want: always(held), scripts: bad,
 			prepare: func(c *claudeClient) {
 				c.write("other/settings.json", "{}")
 				settingsEnv("CLAUDE_CONFIG_DIR=$PROJECT/other")(c)
-			}, got: told("belay (command-block)", claudeRan)},
+			}, got: told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "the agent goes into a worktree (EnterWorktree)", want: always(held),
 			scripts: calls(Call{Tool: "EnterWorktree", Input: map[string]any{"name": "apart"}}, bash(denied)),
 			prepare: func(c *claudeClient) {
 				_, _ = run(c.t, c.project, append(os.Environ(), "HOME="+c.home), "sh", "-c", "git init -q && git -c user.name=a "+
 					"-c user.email=a@b.c commit -q --allow-empty -m first")
 			},
-			got: told("belay (command-block)", func(c *claudeClient) string {
+			got: told("belay (command-guard)", func(c *claudeClient) string {
 				if _, err := os.Stat(c.file(".claude/worktrees/apart/ran.txt")); err == nil {
 					return open
 				}
@@ -168,18 +168,18 @@ func claudeWays() []claudeCase {
 			scripts: func(c *claudeClient) []Script { return calls(bash(empty(c)), bash(denied))(c) }, got: claudeRan},
 		{group: ways, name: "the agent empties the settings (Bash)", want: always(held), added: guarded,
 			scripts: func(c *claudeClient) []Script { return calls(bash(empty(c)), bash(denied))(c) },
-			got:     told("belay (settings-guard)", told("belay (command-block)", claudeRan))},
+			got:     told("belay (settings-guard)", told("belay (command-guard)", claudeRan))},
 		{group: ways, name: "the agent sets disableAllHooks (Write)", want: always(held), added: guarded,
 			scripts: func(c *claudeClient) []Script {
 				return calls(Call{Tool: "Write", Input: map[string]any{"file_path": c.file(".claude/settings.local.json"),
 					"content": `{"disableAllHooks": true}`}}, bash("sleep 2"), bash(denied))(c)
-			}, got: told("belay (settings-guard)", told("belay (command-block)", claudeRan))},
+			}, got: told("belay (settings-guard)", told("belay (command-guard)", claudeRan))},
 		{group: ways, name: "another program sets disableAllHooks while the session runs", want: always(held), added: guarded,
 			scripts: onAnswer(0, func(c *claudeClient) { change(c, `{"disableAllHooks": true}`) }, bash(denied)),
-			got:     told("belay (command-block)", claudeRan)},
+			got:     told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "another program empties the settings while the session runs", want: always(held), added: guarded,
 			scripts: onAnswer(0, func(c *claudeClient) { change(c, "{}") }, bash(denied)),
-			got:     told("belay (command-block)", claudeRan)},
+			got:     told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "disableAllHooks stands in the local settings when a session begins", want: unlessManaged,
 			added:   guarded,
 			scripts: bad, got: claudeRan, spoil: func(c *claudeClient) {
@@ -236,7 +236,7 @@ func claudeWays() []claudeCase {
 			note: "no hook sees it", prepare: func(c *claudeClient) { c.write("CLAUDE.md", "token "+secret+"\n") }},
 		{group: ways, name: "a tool that takes a command and is not Bash (Monitor)", want: always(held),
 			scripts: calls(Call{Tool: "Monitor", Input: map[string]any{"command": denied, "description": "as scripted",
-				"timeout_ms": 5000, "persistent": false}}), got: told("belay (command-block)", claudeRan)},
+				"timeout_ms": 5000, "persistent": false}}), got: told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "belay-hook goes away before Stop", want: always(open), prepare: lone,
 			note:    "the client ignores onFailure there; no tool runs in it",
 			scripts: onAnswer(1, func(c *claudeClient) { _ = os.Remove(c.program) }, simple),

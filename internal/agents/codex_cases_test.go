@@ -102,11 +102,11 @@ func codexVerdicts() []kase {
 				return "blocked"
 			}},
 		{group: verdicts, name: "a denied command does not run", scripts: script(shell(denied)), want: always(held),
-			got: mustHear("belay (command-block)", ran)},
+			got: mustHear("belay (command-guard)", ran)},
 		{group: verdicts, name: "a denied command in code mode does not run", want: always(held),
 			flags:   []string{"-m", astra},
 			scripts: script(js("const r = await tools.exec_command({cmd: " + quoted(denied) + "}); text(r.output)")),
-			got:     mustHear("belay (command-block)", ran)},
+			got:     mustHear("belay (command-guard)", ran)},
 		{group: verdicts, name: "a changed call without a permission does not run", want: always(held),
 			note: "Codex takes a change only along with a permission, which a trusted hook has to give",
 			added: "  - name: default-args\n    module: builtin:default-args\n    capabilities: [\"rewrite:/args\"]\n" +
@@ -154,7 +154,7 @@ func codexVerdicts() []kase {
 				Input: map[string]any{"task_name": "child", "message": "child: work"}}),
 			got: mustHear("belay (refuse-deep-spawn)", noChild)},
 		{group: verdicts, name: "a denied command of a subagent does not run", want: always(held), scripts: childScripts,
-			got: mustHear("belay (command-block)", func(c *codexClient) string {
+			got: mustHear("belay (command-guard)", func(c *codexClient) string {
 				if !c.model.Has("child: work") {
 					return "there was no subagent"
 				}
@@ -193,7 +193,7 @@ func codexVerdicts() []kase {
 			config: "model_auto_compact_token_limit = 50000\n", scripts: compacts(shell("echo ran > ran.txt")), got: ran},
 		{group: verdicts, name: "after a compaction a denied command does not run", want: always(held),
 			config: "model_auto_compact_token_limit = 50000\n", scripts: compacts(shell(denied)),
-			got: mustHear("belay (command-block)", ran)},
+			got: mustHear("belay (command-guard)", ran)},
 		{group: verdicts, name: "a resumed session is held, too", want: always(held),
 			drive: func(c *codexClient) {
 				c.run("do as scripted")
@@ -203,7 +203,7 @@ func codexVerdicts() []kase {
 				return []Script{{Turns: []Turn{{Calls: []Call{shell(secretCommand)}}, {Text: "done"},
 					{Calls: []Call{shell(denied)}}}}}
 			},
-			got: mustHear("belay (command-block)", func(c *codexClient) string {
+			got: mustHear("belay (command-guard)", func(c *codexClient) string {
 				if leaked(c) != held {
 					return leaked(c)
 				}

@@ -130,7 +130,7 @@ func ranBelow(c *codexClient) string {
 	if c.wrote("sub/ran.txt") {
 		return open
 	}
-	if !c.model.Has("belay (command-block)") {
+	if !c.model.Has("belay (command-guard)") {
 		return "nothing ran, and belay did not decide it"
 	}
 	return held

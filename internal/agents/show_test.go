@@ -167,8 +167,8 @@ func removals(runtime string) []string {
 	list := []string{
 		`belay disconnect ` + runtime + ` --yes`, `echo 'version: belay/v1' > ~/.local/state/belay/belay.yaml`,
 		`rm -rf ~/.local/state/belay`, `mv ~/.local/state/belay /tmp/away`,
-		`sed -i s/command-block/x/ ~/.local/state/belay/belay.yaml`,
-		`belay hook disable command-block`, `pkill -9 belay`,
+		`sed -i s/command-guard/x/ ~/.local/state/belay/belay.yaml`,
+		`belay hook disable command-guard`, `pkill -9 belay`,
 		`python3 -c 'import os; open(os.path.expanduser("~/.local/state/belay/belay.yaml"), "w")'`,
 	}
 	if runtime == "codex" {
@@ -301,7 +301,7 @@ func (v *showing) deletes(tool shownTool) string {
 	if first := v.each(tool.flags, list, v.alive); first != "" {
 		return first
 	}
-	return v.toldOf("belay (command-block)")
+	return v.toldOf("belay (command-guard)")
 }
 
 // toldOf is held when the model was told the text.
@@ -359,7 +359,7 @@ func (v *showing) holds() string {
 	if !v.alive() {
 		return open
 	}
-	return v.toldOf("belay (command-block)")
+	return v.toldOf("belay (command-guard)")
 }
 
 func (v *showing) commands() string {

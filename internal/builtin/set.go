@@ -26,6 +26,7 @@ var (
 // Hook is one embedded hook.
 type Hook struct {
 	Name   string
+	Older  string // the name that it had before; "": none
 	Digest string // sha256:<hex> of Module
 	Module []byte // must not be changed
 }
@@ -66,15 +67,15 @@ func Load() (*Set, error) {
 		if got := phases.ByteDigest(b); got != m.Digest {
 			return nil, fmt.Errorf("builtin: %s: %w: it is %s, the lock says %s", m.Name, ErrDigest, got, m.Digest)
 		}
-		s.byName[m.Name] = Hook{Name: m.Name, Digest: m.Digest, Module: b}
+		s.byName[m.Name] = Hook{Name: m.Name, Older: older(m.Name), Digest: m.Digest, Module: b}
 		s.byDigest[m.Digest] = m.Name
 	}
 	return s, nil
 }
 
-// Get returns the hook with the name. The error is ErrUnknown.
+// Get returns the hook with the name, or with the older name. The error is ErrUnknown.
 func (s *Set) Get(name string) (Hook, error) {
-	h, ok := s.byName[name]
+	h, ok := s.byName[Name(name)]
 	if !ok {
 		return Hook{}, fmt.Errorf("%w: %q", ErrUnknown, name)
 	}

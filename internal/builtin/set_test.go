@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/builtin"
@@ -23,8 +24,15 @@ func TestEmbeddedHooksFitTheirDigests(t *testing.T) {
 			t.Errorf("%s: digest %s, recorded %s", h.Name, d, h.Digest)
 		}
 	}
-	if _, err := s.Get("command-block"); err != nil {
+	now, err := s.Get("command-guard")
+	if err != nil {
 		t.Error(err)
+	}
+	if old, err := s.Get("command-block"); err != nil || old.Digest != now.Digest || old.Name != "command-guard" {
+		t.Errorf("by its older name: %q %s, %v", old.Name, old.Digest, err)
+	}
+	if len(slices.DeleteFunc(s.Hooks(), func(h builtin.Hook) bool { return h.Digest != now.Digest })) != 1 {
+		t.Error("a hook with an older name is listed twice")
 	}
 	if _, err := s.Get("no-such-hook"); !errors.Is(err, builtin.ErrUnknown) {
 		t.Errorf("got %v", err)

@@ -27,7 +27,7 @@ limits: {chain_ms: 2000 }
 hooks:      # in this order
     # guards
     -   name:  guard      # first
-        module: 'builtin:command-block'
+        module: 'builtin:command-guard'
         capabilities: [ block,request_approval,
               shell_parse ,   pattern_match ]   # all it asks for
         # config: {unknown: block}
@@ -75,7 +75,7 @@ func TestEditsLeaveWhatAPersonWrote(t *testing.T) {
 			case do == "install":
 				name := fmt.Sprintf("new-%d", i)
 				out, err = config.AddBinding(src,
-					config.Binding{Name: name, Module: "builtin:command-block", Capabilities: []string{"block", "rewrite:/a"},
+					config.Binding{Name: name, Module: "builtin:command-guard", Capabilities: []string{"block", "rewrite:/a"},
 						Config: []byte(`{"a":["x # y",{"b":null}],"text":"one\ntwo\n"}`)})
 				bound = append(bound, name)
 			case do == "reviewer":

@@ -23,7 +23,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte("version: belay/v1\nhooks:\n- {name: x, module: builtin:x, capabilities: [], config: {a: , b: 1}}\n"))
 	f.Add([]byte("version: belay/v1\nhooks: ~\n# end"))
 	same := []cmp.Option{cmp.Transformer("bindings", bindings), cmpopts.IgnoreUnexported(config.File{})}
-	added := config.Binding{Name: "added", Module: "builtin:command-block", Priority: -3, Capabilities: []string{"block"}}
+	added := config.Binding{Name: "added", Module: "builtin:command-guard", Priority: -3, Capabilities: []string{"block"}}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		before, err := config.Parse(src)
 		out, aerr := config.AddBinding(src, added)

@@ -18,7 +18,7 @@ version: belay/v1
 hooks:
   # the guard
   - name: guard
-    module: builtin:command-block
+    module: builtin:command-guard
     priority: 100 # first
     match: {tools: "^exec$"}
     capabilities: [block, shell_parse]

@@ -146,7 +146,7 @@ func TestExampleHooks(t *testing.T) {
 // the very inputs that the fuzz runs had (x-same), and of one of 400 bytes (x-small).
 // Runs whose budget ends early cost a fuzzer less than the live path.
 func BenchmarkFuzz(b *testing.B) {
-	module, err := os.ReadFile("../../examples-wasm/command-block/command-block.wasm")
+	module, err := os.ReadFile("../../examples-wasm/command-guard/command-guard.wasm")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -22,7 +22,7 @@ const root = "../.."
 
 // What imports a power that it is not granted is refused where modules are looked at, installed and proposed.
 func TestUngrantedImportIsRefused(t *testing.T) {
-	file, err := os.ReadFile(filepath.Join(root, "examples-wasm", "command-block", "command-block.wasm"))
+	file, err := os.ReadFile(filepath.Join(root, "examples-wasm", "command-guard", "command-guard.wasm"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,11 +62,11 @@ func TestUngrantedIn(t *testing.T) {
 	const short = `version: belay/v1
 hooks:
   - name: guard
-    module: builtin:command-block
+    module: builtin:command-guard
     priority: 100
     capabilities: [block, request_approval, shell_parse]
   - name: off
-    module: builtin:command-block
+    module: builtin:command-guard
     disabled: true
     capabilities: [block]
 `

@@ -48,7 +48,7 @@ func results(from int) []*replay.Result {
 		base.Action, now.Action = inv.Action, inv.Action
 		out = append(out,
 			&replay.Result{Invocation: inv, Base: base, Now: now, Differences: diffs, Turns: []replay.TurnResult{
-				{Hook: "command-block", Pass: phases.PassValidate,
+				{Hook: "command-guard", Pass: phases.PassValidate,
 					Base: &replay.TurnSide{Digest: "sha256:" + strings.Repeat("a", 64), Fuel: 226_737, MemoryPeak: 1 << 20},
 					Now:  &replay.TurnSide{Digest: "sha256:" + strings.Repeat("b", 64), Fuel: fuel, MemoryPeak: 2 << 20}},
 				{Hook: "ask-push", Pass: phases.PassValidate,
@@ -61,13 +61,13 @@ func results(from int) []*replay.Result {
 	for range 9 {
 		add("npm test", allow, allow, 150_000)
 	}
-	no := verdict(phases.Block, "command-block", "rm would delete /", none)
+	no := verdict(phases.Block, "command-guard", "rm would delete /", none)
 	add("rm -rf /", no, allow, 120_000,
 		replay.Difference{What: replay.WhatDecision, Where: "decision", Want: "block", Got: "allow"})
-	add(hostile, allow, verdict(phases.Block, "command-block", hostile, none), 120_000,
+	add(hostile, allow, verdict(phases.Block, "command-guard", hostile, none), 120_000,
 		replay.Difference{What: replay.WhatDecision, Where: hostile, Want: "allow", Got: hostile})
 	add("git push --force", verdict(phases.Ask, "ask-push", "pushes to main", none),
-		verdict(phases.Block, "command-block", "pushes by force", none), 300_000,
+		verdict(phases.Block, "command-guard", "pushes by force", none), 300_000,
 		replay.Difference{What: replay.WhatDecision, Where: "decision", Want: "ask", Got: "block"},
 		replay.Difference{What: replay.WhatVerdict, Where: "metadata", Want: "{}", Got: `{"k":{"value":1}}`})
 	add("deploy --token "+secret, allow, allow, 200_000,
@@ -75,16 +75,16 @@ func results(from int) []*replay.Result {
 			Want: `{"tool":"exec","args":{"command":"deploy --token ` + secret + `","timeout":120000}}`,
 			Got:  `{"tool":"exec","args":{"command":"deploy --token ` + secret + `","timeout":600000}}`})
 	add("make", allow, allow, 900_000,
-		replay.Difference{What: replay.WhatCall, Where: "command-block (validate), call 3", Want: "shell_parse(\"make\")",
+		replay.Difference{What: replay.WhatCall, Where: "command-guard (validate), call 3", Want: "shell_parse(\"make\")",
 			Got: "input_get(\"/args\")"})
-	out[len(out)-1].Unknown = []string{"command-block (validate): http_request {\"url\":\"https://x\"}"}
+	out[len(out)-1].Unknown = []string{"command-guard (validate): http_request {\"url\":\"https://x\"}"}
 	return out
 }
 
 // build makes the report of two recordings, in either order.
 func build(t testing.TB, swap bool) *report.Report {
 	t.Helper()
-	b := report.NewBuilder("decision", "command-block 2.0.0")
+	b := report.NewBuilder("decision", "command-guard 2.0.0")
 	b.Base("sha256:" + strings.Repeat("1", 64))
 	b.Now("sha256:" + strings.Repeat("2", 64))
 	for _, n := range map[bool][]int{false: {0, 100}, true: {100, 0}}[swap] {
@@ -103,7 +103,7 @@ func build(t testing.TB, swap bool) *report.Report {
 
 // A recording that is named twice counts once.
 func TestReportTakesARecordingOnce(t *testing.T) {
-	twice := report.NewBuilder("decision", "command-block 2.0.0")
+	twice := report.NewBuilder("decision", "command-guard 2.0.0")
 	twice.Base("sha256:" + strings.Repeat("1", 64))
 	twice.Now("sha256:" + strings.Repeat("2", 64))
 	for n, from := range []int{0, 100, 0} {
@@ -178,7 +178,7 @@ func TestReportCounts(t *testing.T) {
 		t.Errorf("flips, what loosens first: %s", got)
 	}
 	b := r.Budgets[1]
-	if b.Hook != "command-block" || b.Turns != 28 || b.Fuel.Base != 28*226_737 || b.Most.Now != 900_000 ||
+	if b.Hook != "command-guard" || b.Turns != 28 || b.Fuel.Base != 28*226_737 || b.Most.Now != 900_000 ||
 		b.Memory != (report.Pair{Base: 1 << 20, Now: 2 << 20}) {
 		t.Errorf("%+v", b)
 	}
@@ -244,7 +244,7 @@ func TestPageSaysWhy(t *testing.T) {
 		b.Add(r)
 	}
 	slower := results(50)[0]
-	slower.Differences = []replay.Difference{{What: replay.WhatFuel, Where: "command-block (validate)", Want: "226737",
+	slower.Differences = []replay.Difference{{What: replay.WhatFuel, Where: "command-guard (validate)", Want: "226737",
 		Got: "1234567"}}
 	b.Add(slower)
 	b.End("sha256:x", 0)
@@ -255,8 +255,8 @@ func TestPageSaysWhy(t *testing.T) {
 	page := string(forms(t, r)["html"])
 	for _, want := range []string{
 		"<title>belay: 6 invocations of 15 would come out otherwise</title>",
-		`<span class="why">was: command-block: rm would delete /</span>`, // what let it through has no reason
-		`<span class="why">command-block: pushes by force</span>`,
+		`<span class="why">was: command-guard: rm would delete /</span>`, // what let it through has no reason
+		`<span class="why">command-guard: pushes by force</span>`,
 		"226\u202f737 → 1\u202f234\u202f567",
 		"1 hook took exactly what was recorded",
 		"sha256:" + strings.Repeat("b", 64),

@@ -23,7 +23,7 @@ import (
 
 const hooks = `hooks:
   - name: guard
-    module: builtin:command-block
+    module: builtin:command-guard
     priority: 100
     capabilities: [block, request_approval, shell_parse, pattern_match]
     budget: {deadline_ms: 5000}

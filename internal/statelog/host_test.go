@@ -39,7 +39,7 @@ func exec(command string) phases.Invocation {
 const guarded = `version: belay/v1
 hooks:
   - name: guard
-    module: builtin:command-block
+    module: builtin:command-guard
     priority: 100
     capabilities: [block, request_approval, shell_parse, pattern_match]
 `

@@ -117,7 +117,7 @@ func TestProposal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	module, err := os.ReadFile(filepath.Join("..", "..", "examples-wasm", "command-block", "command-block.wasm"))
+	module, err := os.ReadFile(filepath.Join("..", "..", "examples-wasm", "command-guard", "command-guard.wasm"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,14 +16,14 @@ const maxRule = 72
 const maxNamed = 16
 
 var (
-	// named is how the hook of a rules file ends each of its reasons.
-	named = regexp.MustCompile(`\(rule ([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`)
+	// named is how the hook of a rules file and the built-in guards end each of their reasons.
+	named = regexp.MustCompile(`\((?:rule )?([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`)
 
 	// quoted are texts that a reason cites.
 	quoted = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`|“[^”]*”|‘[^’]*’")
 )
 
-// rulesOf names the rules that gave a reason: those of a rules file by their names, a failure by its
+// rulesOf names the rules that gave a reason: those of a rules file and of a guard by their names, a failure by its
 // kind, and any other reason by its words without what differs from call to call. It returns at
 // least one name and each name once.
 func rulesOf(reason string, kind phases.Kind) []string {

@@ -16,6 +16,10 @@ func TestRulesOfAReason(t *testing.T) {
 	for reason, want := range map[string][]string{
 		"no (rule no-env-files)":                                    {"no-env-files"},
 		"a (rule one); b (rule two); c (rule one)":                  {"one", "two"},
+		"rm would delete / (fs-destroy)":                            {"fs-destroy"},
+		"it cannot be told: $X (unknown); b (push)":                 {"unknown", "push"},
+		"cat would open ~/.env, which is protected (env-file)":      {"env-file"},
+		"cat (GNU coreutils)":                                       {"cat (GNU coreutils)"},
 		"rm would delete /":                                         {"rm would delete …"},
 		"rm would delete /home/dev":                                 {"rm would delete …"},
 		"'a b' and \"c\" are secret":                                {"… and … are secret"},

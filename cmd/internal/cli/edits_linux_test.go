@@ -73,7 +73,7 @@ func TestParallelEdits(t *testing.T) {
 		{"hook", "remove", "redact-secret"}}
 	for i := range 10 {
 		commands = append(commands,
-			[]string{"hook", "install", "builtin:command-block", "--name", fmt.Sprintf("guard-%d", i)})
+			[]string{"hook", "install", "builtin:command-guard", "--name", fmt.Sprintf("guard-%d", i)})
 	}
 	for _, x := range people {
 		x.send("correct horse battery\n")
@@ -121,7 +121,7 @@ func TestParallelInstallsOfOneName(t *testing.T) {
 	initState(t, dir)
 	var commands [][]string
 	for range 4 {
-		commands = append(commands, []string{"hook", "install", "builtin:command-block", "--name", "guard"})
+		commands = append(commands, []string{"hook", "install", "builtin:command-guard", "--name", "guard"})
 	}
 	n := 0
 	for _, ok := range parallel(t, dir, commands) {

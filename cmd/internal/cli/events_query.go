@@ -26,7 +26,7 @@ func (a *App) eventsQueryCmd() *cobra.Command {
 when there are more than --limit. Turns of hooks are left out unless --hook,
 --type hook or --all asks for them.`,
 		Example: `  belay events query --decision block --since 2h
-  belay events query --hook command-block --since 7d
+  belay events query --hook command-guard --since 7d
   belay events query --kind fuel --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsQuery(cmd.Context(), options) },

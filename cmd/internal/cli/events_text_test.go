@@ -111,10 +111,10 @@ func TestEventLine(t *testing.T) {
 		want string
 	}{
 		{"block", phases.Event{Seq: 7, Type: phases.EventVerdict, Phase: phases.PreTool, Tool: "exec", Decision: "block",
-			Kind: phases.KindPolicy, DecidedBy: "command-block",
+			Kind: phases.KindPolicy, DecidedBy: "command-guard",
 			Reason: "rm would delete /",
 			Input:  jsontext.Value(`{"action":{"tool":"exec","args":{"command":"rm -rf /","timeout":1}}}`), DurationUS: 559},
-			"12:00:00.000      7  pre_tool         block    exec rm -rf /  by command-block: rm would delete /  559 µs"},
+			"12:00:00.000      7  pre_tool         block    exec rm -rf /  by command-guard: rm would delete /  559 µs"},
 		{"rewrite", phases.Event{Seq: 8, Type: phases.EventVerdict, Phase: phases.PreSend, Decision: "allow",
 			Changed: []string{"/params/think_level"},
 			Input:   jsontext.Value(`{"action":{"provider":"p","model":"m","params":{"think_level":"low"}}}`),

@@ -31,7 +31,7 @@ var readers = []struct {
 	{what: "belay.yaml", at: "DIR/belay.yaml", asked: []string{"doctor"}},
 	{what: "belay.yaml", at: "DIR/belay.yaml", asked: []string{"latch", "clear", "claude-code", "s"}},
 	{what: "belay.yaml", at: "DIR/belay.yaml", asked: []string{"serve"}},
-	{what: "belay.yaml", at: "DIR/belay.yaml", asked: []string{"hook", "inspect", "command-block"}},
+	{what: "belay.yaml", at: "DIR/belay.yaml", asked: []string{"hook", "inspect", "command-guard"}},
 	{what: "trust policy", at: "DIR/trust.yaml", asked: []string{"trust", "list"}},
 	{what: "key", at: "DIR/keys/redact.key", asked: []string{"status"}, more: "chmod 600"},
 	{what: "key of the loopback address", at: "DIR/keys/tls.key", asked: []string{"serve", "--listen", "127.0.0.1:0"},

@@ -56,7 +56,7 @@ Exit status: 0 nothing found, 5 findings, 1 it could not be found out. What a ho
 reports that it cannot deal with (gives-up) is shown and does not count.`,
 		Example: `  belay fuzz guard.wasm --out findings
   belay replay findings                     # what was found, again
-  belay fuzz builtin:command-block --time 1m --seed 7
+  belay fuzz builtin:command-guard --time 1m --seed 7
   belay fuzz guard.wasm --recordings ~/recordings --identity ~/belay-recordings.key --report fuzz.html`,
 		Args: oneArg("a module file, builtin: and a name, or the folder of a hook that is built"),
 		RunE: func(cmd *cobra.Command, args []string) error {

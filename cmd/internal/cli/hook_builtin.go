@@ -18,7 +18,8 @@ import (
 
 // builtinHook is a line of `belay hook list --builtin`.
 type builtinHook struct {
-	Module      string         `json:"module"` // builtin:NAME
+	Module      string         `json:"module"`         // builtin:NAME
+	Older       string         `json:"older,omitzero"` // builtin:NAME of the older name, which goes on
 	Version     string         `json:"version"`
 	Phases      []phases.Phase `json:"phases"`
 	Description string         `json:"description"`
@@ -49,8 +50,12 @@ func (a *App) hookListBuiltin(ctx context.Context, asJSON bool) error {
 		if err != nil {
 			return failureBy(err, "")
 		}
-		hooks = append(hooks, builtinHook{Module: builtinScheme + h.Name, Version: info.Manifest.Version, Phases: info.Phases,
-			Description: info.Manifest.Description, Digest: h.Digest, Bound: boundTo(&h, bindings)})
+		one := builtinHook{Module: builtinScheme + h.Name, Version: info.Manifest.Version, Phases: info.Phases,
+			Description: info.Manifest.Description, Digest: h.Digest, Bound: boundTo(&h, bindings)}
+		if h.Older != "" {
+			one.Older = builtinScheme + h.Older
+		}
+		hooks = append(hooks, one)
 	}
 	if asJSON {
 		return a.printJSON(hooks)
@@ -58,7 +63,11 @@ func (a *App) hookListBuiltin(ctx context.Context, asJSON bool) error {
 	colors := a.palette()
 	t := newTable("HOOK", "VERSION", "BOUND", "PHASES", "WHAT IT DOES")
 	for _, h := range hooks {
-		t.row(safe(h.Module), safe(h.Version), boundText(h.Bound), phaseList(h.Phases), oneLine(h.Description, 200))
+		does := h.Description
+		if h.Older != "" {
+			does += " " + h.Older + " is its older name."
+		}
+		t.row(safe(h.Module), safe(h.Version), boundText(h.Bound), phaseList(h.Phases), oneLine(does, 300))
 	}
 	t.print(a.Out, colors)
 	fmt.Fprintf(a.Out, "\n`belay hook inspect builtin:NAME` shows its options, and a binding for belay.yaml.\n")
@@ -86,7 +95,8 @@ func boundTo(h *builtin.Hook, bindings []config.Binding) []boundAs {
 	out := []boundAs{}
 	for _, b := range bindings {
 		_, _, isRules := rules.ParseModule(b.Module)
-		if b.Module != builtinScheme+h.Name && b.Module != h.Digest && b.Digest != h.Digest &&
+		name, named := strings.CutPrefix(b.Module, builtinScheme)
+		if (!named || builtin.Name(name) != h.Name) && b.Module != h.Digest && b.Digest != h.Digest &&
 			(!isRules || h.Name != rules.Engine) {
 			continue
 		}
@@ -156,7 +166,7 @@ func (a *App) inspectBuiltin(ctx context.Context, dir, name string) (inspected, 
 		return inspected{}, failureBy(err, "")
 	}
 	in := newInspected(info)
-	b, err := suggested(dir, name, info.Manifest)
+	b, err := suggested(dir, h.Name, info.Manifest)
 	if err == nil {
 		in.Binding, err = hookdoc.Block(b, in.Options)
 	}

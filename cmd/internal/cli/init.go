@@ -126,8 +126,8 @@ default: {pre_tool: allow, spawn: allow, state_transition: allow}
 hooks:
   # Dangerous commands: deleting system trees, writing to disks, running what the network sends.
   # It asks where it cannot be told beforehand what would run; config: {unknown: block} is stricter.
-  - name: command-block
-    module: builtin:command-block
+  - name: command-guard
+    module: builtin:command-guard
     priority: 100
     match: {tools: "^exec$"}
     capabilities: [block, request_approval, shell_parse, pattern_match]

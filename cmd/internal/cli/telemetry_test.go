@@ -76,7 +76,7 @@ func TestEvalExportsByTheStandardVariables(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if !bytes.Contains(got["/v1/traces"], []byte("belay pre_tool")) ||
-		!bytes.Contains(got["/v1/traces"], []byte("hook command-block")) {
+		!bytes.Contains(got["/v1/traces"], []byte("hook command-guard")) {
 		t.Errorf("traces: %q", got["/v1/traces"])
 	}
 	if !bytes.Contains(got["/v1/metrics"], []byte("belay.decisions")) {

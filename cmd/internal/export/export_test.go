@@ -44,13 +44,13 @@ func sample() []phases.Event {
 	}
 	return []phases.Event{
 		with(1, phases.EventHook, func(e *phases.Event) {
-			e.Binding, e.HookDigest, e.HookVersion, e.Tier, e.Pass = "command-block", "sha256:ab", "1.0.0", phases.Trusted,
+			e.Binding, e.HookDigest, e.HookVersion, e.Tier, e.Pass = "command-guard", "sha256:ab", "1.0.0", phases.Trusted,
 				phases.PassValidate
-			e.Decision, e.Kind, e.DecidedBy, e.Reason = "block", phases.KindPolicy, "command-block", "rm would delete /"
+			e.Decision, e.Kind, e.DecidedBy, e.Reason = "block", phases.KindPolicy, "command-guard", "rm would delete /"
 			e.Fuel, e.MemoryPeak, e.Hostcalls, e.DurationUS = 226737, 196608, 6, 291
 		}),
 		with(2, phases.EventVerdict, func(e *phases.Event) {
-			e.Decision, e.Kind, e.DecidedBy, e.Enforced, e.Reason = "block", phases.KindPolicy, "command-block",
+			e.Decision, e.Kind, e.DecidedBy, e.Enforced, e.Reason = "block", phases.KindPolicy, "command-guard",
 				phases.EnforcedDirect, "rm would delete /"
 			e.Input = jsontext.Value(`{"action":{"args":{"command":"rm -rf /"},"tool":"exec"}}`)
 			e.InputDigest, e.Masked = "hmac-sha256:00", []string{"/input/action/args/token"}

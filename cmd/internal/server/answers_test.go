@@ -129,7 +129,7 @@ func TestAnswers(t *testing.T) {
 			map[string]string{"Accept": daemonapi.AnswerType}, `garbage`, 200, `\"behavior\":\"deny\"`},
 		{"another runtime", "POST", "/adapters/nobody", "/adapters/{runtime}", nil, `{}`, 404, `"decision":"block"`},
 
-		{"hooks", "GET", "/v1/hooks", "", review, "", 200, `command-block`},
+		{"hooks", "GET", "/v1/hooks", "", review, "", 200, `command-guard`},
 		{"status", "GET", "/v1/status", "", review, "", 200, `"healthy":true`},
 		{"latches", "GET", "/v1/latches", "", review, "", 200, `s-9`},
 		{"clear", "POST", "/v1/latches/clear", "", admin, `{"runtime":"claude-code","session":"s-9"}`, 200, `s-9`},

@@ -245,7 +245,7 @@ func TestApprovalRequestsAreChecked(t *testing.T) {
 func TestProposalsAreChecked(t *testing.T) {
 	_, config := reviewer(t)
 	d := startDaemon(t, withConfig(config), withListener)
-	guard, err := os.ReadFile("../../../examples-wasm/command-block/command-block.wasm")
+	guard, err := os.ReadFile("../../../examples-wasm/command-guard/command-guard.wasm")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,8 @@ import (
 // guardConfig binds the command guard: `… | sh` from the network is blocked.
 const guardConfig = `version: belay/v1
 hooks:
-  - name: command-block
-    module: builtin:command-block
+  - name: command-guard
+    module: builtin:command-guard
     priority: 100
     match: {tools: "^exec$"}
     capabilities: [block, request_approval, shell_parse, pattern_match]

@@ -113,7 +113,7 @@ func TestReloadUnderLoad(t *testing.T) {
 				default:
 				}
 				v, err := c.Invoke(t.Context(), invocation(fmt.Sprintf("s-%d", i), "rm -rf /"))
-				if err != nil || v.Decision != phases.Block || v.DecidedBy != "command-block" {
+				if err != nil || v.Decision != phases.Block || v.DecidedBy != "command-guard" {
 					t.Errorf("%s by %s: %s, %v", v.Decision, v.DecidedBy, v.Reason, err)
 					return
 				}

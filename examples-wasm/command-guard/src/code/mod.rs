@@ -4,9 +4,13 @@
 //! as the commands that they may be, and code that starts programs, deletes, or makes code is a doubt. Other code is
 //! fine: most of what agents run by `python3 -c` or `node -e` looks at data.
 
-use crate::hook::analysis::{self, Command, Shell, Syntax};
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+
+use crate::finding::Finding;
+use crate::hook::analysis::{self, Command, Syntax};
+use crate::text::Text;
 
 /// How a language starts programs where names alone do not tell it.
 #[derive(Clone, Copy, PartialEq)]
@@ -62,21 +66,14 @@ const DELETES: [&str; 5] = [
     r"\b(File|Dir)\s*\.\s*(delete|unlink|rmdir|rename)\b|\{[^}]*\brm\b[^}]*\}|\.\s*rm\s*\(|\b(?i:Remove-Item)\b",
 ];
 
-/// What code has to be told about it.
-pub enum Found {
-    /// Nothing that runs or deletes.
-    Nothing,
-    /// It starts programs, and these texts in it may be their command lines.
-    Starts(Vec<String>),
-    /// It deletes.
-    Deletes,
-}
+const RULE: &str = "unknown";
 
-/// The code that a command gives to an interpreter, in its arguments or on its input; `None` for other commands.
-pub fn given(shell: &Shell, c: &Command) -> Result<Option<Found>, crate::hook::Fail> {
+/// Judges the code that a command gives to an interpreter, in its arguments or on its input. The second value are the
+/// texts in it that may be the command lines of what it starts.
+pub fn judge(t: &Text, c: &Command) -> Result<(Option<Finding>, Vec<String>), crate::hook::Fail> {
     let language = match language(c) {
         Some(language) => language,
-        None => return Ok(None),
+        None => return Ok((None, Vec::new())),
     };
     let mut text = String::new();
     let mut add = |s: &str| {
@@ -85,7 +82,7 @@ pub fn given(shell: &Shell, c: &Command) -> Result<Option<Found>, crate::hook::F
     };
     c.args().iter().for_each(|w| add(&w.text));
     c.redirects.iter().filter(|r| r.op.starts_with("<<")).for_each(|r| add(&r.target.text));
-    if let Some(from) = c.stdin_from.and_then(|i| shell.commands.get(i)) {
+    if let Some(from) = t.feeder(c) {
         if matches!(from.name.as_str(), "echo" | "printf" | "cat") {
             from.args().iter().for_each(|w| add(&w.text));
             from.redirects.iter().filter(|r| r.op.starts_with("<<")).for_each(|r| add(&r.target.text));
@@ -106,9 +103,14 @@ pub fn given(shell: &Shell, c: &Command) -> Result<Option<Found>, crate::hook::F
     }
     let found = analysis::pattern_match(Syntax::Re2, &patterns, &[text.as_str()])?;
     if found.iter().any(|m| m.pattern < starts) {
-        return Ok(Some(Found::Starts(lines(&text))));
+        let what = format!("what the code given to {} would start cannot be told beforehand", c.name);
+        return Ok((Some(Finding::ask(RULE, what)), lines(&text)));
     }
-    Ok(Some(if found.is_empty() { Found::Nothing } else { Found::Deletes }))
+    if found.is_empty() {
+        return Ok((None, Vec::new()));
+    }
+    let what = format!("what the code given to {} would delete cannot be told beforehand", c.name);
+    Ok((Some(Finding::ask(RULE, what)), Vec::new()))
 }
 
 /// The most texts of one code that are judged one by one.

@@ -1,0 +1,105 @@
+//! Every rule over one text of commands.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::code;
+use crate::finding::Finding;
+use crate::hook::analysis::{self, Command, Line, Program, Shell};
+use crate::hook::{Errno, Fail};
+use crate::options::Options;
+use crate::text::Text;
+use crate::{disk, fork_bomb, fs_destroy, listed, permissions, power, remote_exec, system_file, unknown};
+
+/// A rule that judges each command.
+type OfCommand = fn(&Text, &Command) -> Option<Finding>;
+
+/// A rule that judges all commands of a text together.
+type OfText = fn(&Text) -> Option<Finding>;
+
+const OF_COMMAND: [OfCommand; 7] = [
+    power::judge,
+    disk::judge,
+    system_file::judge,
+    fork_bomb::judge,
+    remote_exec::judge,
+    permissions::judge,
+    fs_destroy::judge,
+];
+
+const OF_TEXT: [OfText; 0] = [];
+
+/// What the rules find in a text of the call.
+pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
+    let (shell, programs) = match read(&line.text)? {
+        Some(read) => read,
+        None => return Ok(vec![too_long()]),
+    };
+    let complete = shell.ok && !shell.truncated;
+    if !complete && !line.code {
+        let what = "the command cannot be read to its end, so it cannot be judged";
+        return Ok(vec![Finding::block("unreadable", what)]);
+    }
+    let text = Text { source: &line.text, shell: &shell, programs: &programs };
+    let mut found = of_shell(&text);
+    if !complete {
+        let what = "the call carries code that is no command of a shell, and what it does cannot be told beforehand";
+        found.push(Finding::ask("unknown", what));
+        return Ok(found);
+    }
+    found.extend(listed::judge(options, &text)?);
+    found.extend(handed_on(&text)?);
+    found.extend(unknown::judge(&text));
+    Ok(found)
+}
+
+/// Reads a text; `None` when it is too long to be judged.
+fn read(text: &str) -> Result<Option<(Shell, Vec<Program>)>, Fail> {
+    match analysis::shell_parse_with_programs(text) {
+        Ok(read) => Ok(Some(read)),
+        Err(Errno::TooLarge) => Ok(None),
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn too_long() -> Finding {
+    Finding::block("unreadable", "the command is too long to be judged")
+}
+
+/// What the rules find in the commands of a text.
+fn of_shell(text: &Text) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for c in &text.shell.commands {
+        found.extend(OF_COMMAND.iter().filter_map(|rule| rule(text, c)));
+    }
+    found.extend(OF_TEXT.iter().filter_map(|rule| rule(text)));
+    found
+}
+
+/// The most commands of one text whose code, or the lines in whose arguments, are judged.
+const HANDED_ON: usize = 32;
+
+/// What the commands have other programs run: lines in their arguments, and code.
+fn handed_on(text: &Text) -> Result<Vec<Finding>, Fail> {
+    let mut found = Vec::new();
+    let mut judged = 0;
+    for c in &text.shell.commands {
+        let mut lines = code::carried(c);
+        let (doubts, more) = code::judge(text, c)?;
+        found.extend(doubts);
+        lines.extend(more);
+        for line in &lines {
+            judged += 1;
+            if judged > HANDED_ON {
+                found.push(Finding::ask("unknown", "the command hands on more than can be judged"));
+                return Ok(found);
+            }
+            // A text that is no command line is judged as far as it was read.
+            match read(line)? {
+                Some((shell, programs)) => found.extend(of_shell(&Text { source: line, shell: &shell, programs: &programs })),
+                None => found.push(too_long()),
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,41 @@
+//! A text of commands as the host read it, and what several rules ask about it.
+
+use crate::hook::analysis::{Command, Program, Shell};
+
+/// One text of commands.
+pub struct Text<'a> {
+    /// The text as written.
+    pub source: &'a str,
+    /// The commands that would run.
+    pub shell: &'a Shell,
+    /// The programs of other languages that would run.
+    pub programs: &'a [Program],
+}
+
+impl<'a> Text<'a> {
+    /// The command whose output a command reads.
+    pub fn feeder(&self, c: &Command) -> Option<&'a Command> {
+        c.stdin_from.and_then(|i| self.shell.commands.get(i))
+    }
+
+    /// The commands whose output a command reads, the nearest first, through filters.
+    pub fn feeders<'b>(&'b self, c: &Command) -> impl Iterator<Item = &'a Command> + 'b {
+        let mut at = c.stdin_from;
+        let mut left = self.shell.commands.len();
+        core::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let from = self.shell.commands.get(at?)?;
+            at = from.stdin_from;
+            Some(from)
+        })
+    }
+}
+
+/// A program's name for a message.
+pub fn shown(name: &str) -> &str {
+    if name.is_empty() {
+        "the command"
+    } else {
+        name
+    }
+}
