@@ -20,6 +20,7 @@ func (w *walker) assign(e *env, a *syntax.Assign) {
 		e.forget(name)
 	case a.Array != nil:
 		var items []string
+		var from []int
 		known := !a.Append || old.known
 		glob := false
 		if a.Append {
@@ -33,12 +34,16 @@ func (w *walker) assign(e *env, a *syntax.Assign) {
 			got, _ := w.field(e, el.Value) // what leaves the number open is not known either
 			for _, g := range got {
 				items, known, glob = append(items, g.Text), known && g.Known, glob || g.Glob
+				from = union(from, g.From)
 			}
 		}
 		v := list(items)
 		v.known, v.glob = known, glob
 		if v.size() > MaxWordText {
 			v.known = false
+		}
+		if !v.known {
+			v.from = union(old.from, from)
 		}
 		e.set(name, v)
 	case a.Naked:
@@ -50,6 +55,14 @@ func (w *walker) assign(e *env, a *syntax.Assign) {
 		}
 		v := text(value.Text)
 		v.known, v.glob = value.Known && len(value.Text) <= MaxWordText, value.Glob
+		if !v.known {
+			v.from = value.From
+			if a.Append {
+				v.from = union(old.from, v.from)
+			} else {
+				v.holes = value.holes
+			}
+		}
 		e.set(name, v)
 	}
 }

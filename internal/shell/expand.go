@@ -55,8 +55,7 @@ func (w *walker) plain(e *env, word *syntax.Word) ([]Word, bool) {
 			return out, false
 		}
 	}
-	t, _ := w.partial(e, word)
-	return []Word{w.word(t, false, u.glob, tilde)}, u.splits
+	return []Word{w.unsure(e, word, u.glob, tilde)}, u.splits
 }
 
 // literal expands a word where no splitting happens: assignments, redirections, here-documents.
@@ -71,8 +70,7 @@ func (w *walker) literal(e *env, word *syntax.Word) Word {
 			return w.word(s, true, u.glob, tilde)
 		}
 	}
-	t, _ := w.partial(e, word)
-	return w.word(t, false, u.glob, tilde)
+	return w.unsure(e, word, u.glob, tilde)
 }
 
 func (w *walker) document(e *env, word *syntax.Word) Word {
@@ -81,8 +79,18 @@ func (w *walker) document(e *env, word *syntax.Word) Word {
 			return w.word(s, true, false, false)
 		}
 	}
-	t, _ := w.partial(e, word)
-	return w.word(t, false, false, false)
+	return w.unsure(e, word, false, false)
+}
+
+// unsure is a word of which a part is not known.
+func (w *walker) unsure(e *env, word *syntax.Word, glob, tilde bool) Word {
+	t, _, holes := w.partial(e, word)
+	out := w.word(t, false, glob, tilde)
+	out.From = w.sources(e, word)
+	if len(holes) <= MaxWordText {
+		out.holes = holes
+	}
+	return out
 }
 
 // word makes the told form, within the limits.
@@ -92,15 +100,19 @@ func (w *walker) word(s string, known, glob, tilde bool) Word {
 		w.reply.Truncated = true
 		s, known = strings.ToValidUTF8(s[:MaxWordText], ""), false
 	}
-	return Word{Text: s, Known: known, Glob: glob && expandable(s), Tilde: tilde && strings.HasPrefix(s, "~") ||
+	out := Word{Text: s, Known: known, Glob: glob && expandable(s), Tilde: tilde && strings.HasPrefix(s, "~") ||
 		strings.HasPrefix(s, homeMark)}
+	if hasHole(s) {
+		out.Known, out.holes = false, s
+	}
+	return out
 }
 
 // partial renders a word of which a part is not known: known parts expanded,
 // the others as their source. tail is the part that is known for certain at the
-// end.
-func (w *walker) partial(e *env, word *syntax.Word) (all, tail string) {
-	var b strings.Builder
+// end. In holes, a hole stands for each part that is not known.
+func (w *walker) partial(e *env, word *syntax.Word) (all, tail, holes string) {
+	var b, h strings.Builder
 	mark := 0
 	var part func(parts []syntax.WordPart)
 	part = func(parts []syntax.WordPart) {
@@ -112,6 +124,7 @@ func (w *walker) partial(e *env, word *syntax.Word) (all, tail string) {
 			if w.uses(e, one).known {
 				if s, err := expand.Literal(w.config(e), one); err == nil {
 					b.WriteString(s)
+					h.WriteString(s)
 					continue
 				}
 			}
@@ -120,12 +133,13 @@ func (w *walker) partial(e *env, word *syntax.Word) (all, tail string) {
 				continue
 			}
 			b.WriteString(w.raw(p))
+			h.WriteString(w.hole(e, p))
 			mark = b.Len()
 		}
 	}
 	part(word.Parts)
 	all = b.String()
-	return all, all[min(mark, len(all)):]
+	return all, all[min(mark, len(all)):], h.String()
 }
 
 func (w *walker) config(e *env) *expand.Config {

@@ -53,6 +53,13 @@ func inFull(r *Reply) string {
 	}
 	for i, c := range r.Commands {
 		fmt.Fprintf(&b, "  %d %q %s", i, c.Name, told(c))
+		var from []int
+		for _, word := range c.Words {
+			from = union(from, word.From)
+		}
+		if len(from) > 0 {
+			fmt.Fprintf(&b, " | from %v", from)
+		}
 		for _, a := range c.Assigns {
 			fmt.Fprintf(&b, " | %s=%s", a.Name, wordInFull(&a.Value))
 		}
@@ -88,7 +95,11 @@ func inFull(r *Reply) string {
 		fmt.Fprintf(&b, " | %q\n", c.Raw)
 	}
 	for _, u := range r.Unknown {
-		fmt.Fprintf(&b, "  unknown %s of %d: %q\n", u.What, u.Command, u.Raw)
+		what := u.What
+		if u.Partial {
+			what += " (in part)"
+		}
+		fmt.Fprintf(&b, "  unknown %s of %d: %q\n", what, u.Command, u.Raw)
 	}
 	return b.String()
 }
@@ -102,6 +113,9 @@ func wordInFull(w *Word) string {
 		if m.is {
 			s += m.mark
 		}
+	}
+	if len(w.From) > 0 {
+		s += fmt.Sprintf("(from %v)", w.From)
 	}
 	return s
 }

@@ -118,7 +118,11 @@ func (w *walker) forClause(e *env, x *syntax.ForClause, c ctx) {
 		w.forgetAssigned(e, s)
 	}
 	if !known {
-		e.forget(name)
+		var from []int
+		for _, item := range items {
+			from = union(from, item.From)
+		}
+		e.vars[name] = variable{from: from}
 		w.perhaps(e, nil, x.Do, c)
 		return
 	}

@@ -85,8 +85,13 @@ func (w *walker) stmtOutput(e *env, s *syntax.Stmt, stdin *string, depth int) (s
 			return "", true
 		}
 		words, open := w.fields(e, x.Args)
-		if open || !allKnown(words) || len(words) == 0 {
+		if len(words) == 0 || (open || !allKnown(words)) && !printable(words) {
 			return "", false
+		}
+		for i := range words {
+			if words[i].holes != "" {
+				words[i].Text = words[i].holes
+			}
 		}
 		if w.funcs[words[0].Text] != nil {
 			return "", false
@@ -106,7 +111,7 @@ func (w *walker) program(e *env, name string, args []string, words []Word, stdin
 	switch name {
 	case ":", "true", "cd", "pwd", "echo", "printf", "which", "cat", "tee":
 	default:
-		if marked(in) || slices.ContainsFunc(args, marked) {
+		if marked(in) || slices.ContainsFunc(args, marked) || hasHole(in) || slices.ContainsFunc(args, hasHole) {
 			return "", false
 		}
 	}

@@ -28,7 +28,7 @@ func ParseUntil(text string, stop func(steps int) bool) (reply Reply, steps int)
 			steps = maxSteps + w.extra()
 		}
 	}()
-	text = strings.NewReplacer(homeMark, "\uFFFD", hereMark, "\uFFFD").Replace(text)
+	text = strings.NewReplacer(homeMark, "\uFFFD", hereMark, "\uFFFD").Replace(withoutHoles(text))
 	f, dialect, err := w.read(text)
 	if err != nil {
 		return failed(err.Error()), w.steps + w.extra()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -168,8 +169,8 @@ func TestDetails(t *testing.T) {
 	if len(cat.Assigns) != 1 || cat.Assigns[0].Name != "A" || cat.Parent != 1 || cat.Name != "cat" {
 		t.Errorf("cat %+v", cat)
 	}
-	if len(cat.Redirects) != 2 || cat.Redirects[0] != (Redirect{Op: ">", FD: 2, Target: Word{Text: "err",
-		Known: true}}) ||
+	if len(cat.Redirects) != 2 || !reflect.DeepEqual(cat.Redirects[0],
+		Redirect{Op: ">", FD: 2, Target: Word{Text: "err", Known: true}}) ||
 		cat.Redirects[1].Op != "<" {
 		t.Errorf("redirects %+v", cat.Redirects)
 	}

@@ -28,7 +28,7 @@ type Program struct {
 
 // handsProgram adds a program to the reply, within the limits.
 func (w *walker) handsProgram(p Program, h handed) {
-	p.Text, p.File = unmarkText(p.Text), unmarkText(p.File)
+	p.Text, p.File = w.plainText(p.Text), w.plainText(p.File)
 	p.What, p.Raw, p.Command = "program", cutRaw(h.raw), h.i
 	size := inReply(p.Text) + inReply(p.File) + inReply(p.Raw) + 64
 	if len(w.reply.UnknownPrograms) >= MaxUnknown || w.told+size > maxTold {

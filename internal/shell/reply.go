@@ -59,6 +59,11 @@ type Word struct {
 	// has unquoted * ? [ that the shell would expand; those it holds as text are escaped in no way
 	Glob  bool `json:"glob,omitzero"`
 	Tilde bool `json:"tilde,omitzero"` // begins with an unquoted ~ or with $HOME, both written "~"
+	// indexes of the commands whose output is in the text, where it is not known: those of a substitution in it,
+	// or in the value of a variable in it; ≤ 8
+	From []int `json:"from,omitzero"`
+
+	holes string // the text with a hole in place of each part that is not known; "" where they cannot be told apart
 }
 
 // Assign is one assignment.
@@ -80,4 +85,6 @@ type Unknown struct {
 	What    string `json:"what"`
 	Raw     string `json:"raw"`     // source text, cut at 512 bytes
 	Command int    `json:"command"` // index in commands, or -1
+	// of code: the text is known but for words in it, and is walked: what it runs is listed in Commands
+	Partial bool `json:"partial,omitzero"`
 }

@@ -23,6 +23,7 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 	if c.filled(name) {
 		name = ""
 	}
+	open = open || slices.ContainsFunc(words, func(a Word) bool { return hasHole(a.Text) })
 	if c.masked != "" {
 		words = masked(words, c.masked)
 	}
@@ -60,7 +61,7 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 				saved[n] = v
 			}
 		}
-		e.setParams(texts(words[1:]), !open && allKnown(words[1:]))
+		e.setParamWords(words[1:], !open && allKnown(words[1:]))
 		w.body(e, f, inner)
 		e.setParams(nil, false)
 		for n, v := range saved {
@@ -79,20 +80,20 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 
 // tell adds a command to the reply, within the limits.
 func (w *walker) tell(cmd Command) (int, bool) {
-	cmd.Name = unmarkText(cmd.Name)
+	cmd.Name, cmd.Raw = w.plainText(cmd.Name), w.plainText(cmd.Raw)
 	cmd.Words = slices.Clone(cmd.Words)
 	for i := range cmd.Words {
-		cmd.Words[i] = unmark(cmd.Words[i])
+		cmd.Words[i] = w.unmark(cmd.Words[i])
 	}
 	for i := range cmd.Redirects { // the slice is ours: run made it
-		cmd.Redirects[i].Target = unmark(cmd.Redirects[i].Target)
+		cmd.Redirects[i].Target = w.unmark(cmd.Redirects[i].Target)
 	}
 	for i := range cmd.Assigns {
-		cmd.Assigns[i].Value = unmark(cmd.Assigns[i].Value)
+		cmd.Assigns[i].Value = w.unmark(cmd.Assigns[i].Value)
 	}
 	for _, p := range []**Word{&cmd.Stdin, &cmd.CWD} {
 		if *p != nil {
-			word := unmark(**p)
+			word := w.unmark(**p)
 			*p = &word
 		}
 	}
@@ -158,7 +159,11 @@ func allKnown(words []Word) bool {
 // code walks text that a command hands to a shell. With own, the shell is the
 // running one (eval, source, trap); otherwise a new one that inherits.
 func (w *walker) code(e *env, text Word, label string, c ctx, parent int, own bool, raw string) {
-	if !text.Known || text.Glob {
+	if part, ok := w.knownPart(text); ok {
+		w.unknown("code", raw, parent)
+		w.inPart()
+		text = part
+	} else if !text.Known || text.Glob {
 		w.unknown("code", raw, parent)
 		if c.masked == "" || text.Glob || !strings.Contains(text.Text, c.masked) {
 			return
@@ -167,6 +172,7 @@ func (w *walker) code(e *env, text Word, label string, c ctx, parent int, own bo
 		if _, _, err := w.read(text.Text); err != nil {
 			return
 		}
+		w.inPart()
 	}
 	if w.depth >= MaxDepth {
 		w.reply.Truncated = true
@@ -191,7 +197,7 @@ func (w *walker) code(e *env, text Word, label string, c ctx, parent int, own bo
 		}
 	}
 	for _, a := range c.assigns {
-		v := variable{}
+		v := variable{from: a.Value.From}
 		if a.Value.Known {
 			v = textVar(a.Value)
 		}
@@ -231,7 +237,7 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, re
 		e.cwd = &Word{Text: "?"}
 		e.forget("PWD")
 	case "read", "mapfile", "readarray", "getopts":
-		w.reads(e, name, args, c)
+		w.reads(e, name, args, c, redirs)
 		if name[0] != 'r' || name == "readarray" {
 			w.wrapped(e, grammar{opts: "d: n: O: s: t u: C=shx+ c:", lenient: true, tail: tailNone},
 				handed{name: name, args: args, c: c, raw: raw, i: i})
@@ -254,7 +260,7 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, re
 			if args[at].Text == "--" {
 				at++
 			}
-			e.setParams(texts(args[at:]), !open && allKnown(args[at:]))
+			e.setParamWords(args[at:], !open && allKnown(args[at:]))
 		}
 	case "shift":
 		if v, ok := e.vars["@"]; ok && v.known && len(args) == 0 && len(v.v.List) > 0 {
@@ -324,7 +330,7 @@ func (w *walker) chdir(e *env, args []Word, open bool) {
 }
 
 // reads sets the variables of read where its input is known.
-func (w *walker) reads(e *env, name string, args []Word, c ctx) {
+func (w *walker) reads(e *env, name string, args []Word, c ctx, redirs []Redirect) {
 	var names []string
 	simple := name == "read"
 	for _, a := range args {
@@ -336,8 +342,9 @@ func (w *walker) reads(e *env, name string, args []Word, c ctx) {
 			names = append(names, a.Text)
 		}
 	}
+	from := inputFrom(c, redirs)
 	for _, n := range names {
-		e.forget(n)
+		e.vars[n] = variable{from: from}
 	}
 	if !simple || c.stdin == nil || !c.stdin.Known || len(names) == 0 {
 		return
@@ -371,6 +378,21 @@ func joined(args []Word, open bool) Word {
 		out.Known = out.Known && a.Known && !a.Glob
 	}
 	out.Text = b.String()
+	for i, a := range args {
+		out.From = union(out.From, a.From)
+		part := a.Text
+		if !a.Known {
+			part = a.holes
+		}
+		if part == "" && !a.Known || a.Glob {
+			out.holes = ""
+			break
+		}
+		if i > 0 {
+			out.holes += " "
+		}
+		out.holes += part
+	}
 	return out
 }
 

@@ -13,6 +13,8 @@ type variable struct {
 	known bool
 	glob  bool // holds the text of a pattern that the shell would have expanded
 	v     expand.Variable
+	from  []int  // the commands whose output it holds, where it is not known
+	holes string // its text with holes, where it is not known
 }
 
 // env is the state of one shell as far as it is known. Subshells get a clone.
@@ -43,14 +45,18 @@ func marked(s string) bool {
 }
 
 // unmark gives a word its told form.
-func unmark(word Word) Word {
-	if !marked(word.Text) {
+func (w *walker) unmark(word Word) Word {
+	if !marked(word.Text) && !hasHole(word.Text) {
 		return word
 	}
 	word.Tilde = word.Tilde || strings.HasPrefix(word.Text, homeMark)
-	word.Text = unmarkText(word.Text)
+	word.From = union(word.From, w.inHoles(word.Text))
+	word.Text = w.plainText(word.Text)
 	return word
 }
+
+// plainText gives a text its told form.
+func (w *walker) plainText(s string) string { return unmarkText(w.fillHoles(s)) }
 
 func unmarkText(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, homeMark, "~"), hereMark, ".")
@@ -89,6 +95,23 @@ func (e *env) known() (n int) {
 	return n
 }
 
+// setParamWords is setParams; parameters that are not known keep where they come from.
+func (e *env) setParamWords(args []Word, known bool) {
+	e.setParams(texts(args), known)
+	if known {
+		return
+	}
+	var from []int
+	for _, a := range args {
+		from = union(from, a.From)
+	}
+	if len(from) > 0 {
+		for _, n := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*"} {
+			e.vars[n] = variable{from: from}
+		}
+	}
+}
+
 // setParams gives the shell positional parameters; nil args make them unknown.
 func (e *env) setParams(args []string, known bool) {
 	for _, n := range []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*", "#"} {
@@ -113,18 +136,28 @@ func (e *env) setParams(args []string, known bool) {
 // join keeps what two branches agree on.
 func (e *env) join(other *env) {
 	for name, v := range e.vars {
-		if !same(v, other.vars[name]) {
-			e.forget(name)
+		o := other.vars[name]
+		if !same(v, o) || len(o.from) > 0 {
+			e.vars[name] = variable{from: union(v.from, o.from)}
 		}
 	}
-	if (e.cwd == nil) != (other.cwd == nil) || e.cwd != nil && *e.cwd != *other.cwd {
+	for name, o := range other.vars {
+		if _, ok := e.vars[name]; !ok && len(o.from) > 0 {
+			e.vars[name] = variable{from: o.from}
+		}
+	}
+	if (e.cwd == nil) != (other.cwd == nil) || e.cwd != nil && !sameWord(*e.cwd, *other.cwd) {
 		e.cwd = &Word{Text: "?", Known: false}
 		e.forget("PWD")
 	}
 }
 
+func sameWord(a, b Word) bool {
+	return a.Text == b.Text && a.Known == b.Known && a.Glob == b.Glob && a.Tilde == b.Tilde
+}
+
 func same(a, b variable) bool {
-	return a.known == b.known && a.glob == b.glob && a.v.Kind == b.v.Kind && a.v.Str == b.v.Str &&
+	return a.holes == b.holes && a.known == b.known && a.glob == b.glob && a.v.Kind == b.v.Kind && a.v.Str == b.v.Str &&
 		a.v.Set == b.v.Set && slices.Equal(a.v.List, b.v.List)
 }
 

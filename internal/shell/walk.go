@@ -31,6 +31,9 @@ type walker struct {
 	prints  map[string]string // the known output of a process substitution, by its source text
 	feeding []int             // commands that read what a later one writes: >(sh)
 	aliases map[string]Word
+
+	within map[syntax.Node]span // the commands of each substitution
+	parts  []hole               // what holes in texts stand for
 }
 
 type function struct {
@@ -105,7 +108,7 @@ func (w *walker) unknown(what, raw string, command int) {
 		w.reply.Truncated = true
 		return
 	}
-	w.reply.Unknown = append(w.reply.Unknown, Unknown{What: what, Raw: cutRaw(raw), Command: command})
+	w.reply.Unknown = append(w.reply.Unknown, Unknown{What: what, Raw: cutRaw(w.plainText(raw)), Command: command})
 }
 
 func (w *walker) stmts(e *env, list []*syntax.Stmt, c ctx) {
@@ -231,10 +234,14 @@ func (w *walker) substitutions(e *env, n syntax.Node, c ctx) {
 		}
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
+			from := len(w.reply.Commands)
 			w.stmts(e.clone(), n.Stmts, c.in("substitution"))
+			w.ran(n, from)
 			return false
 		case *syntax.ProcSubst:
+			from := len(w.reply.Commands)
 			w.process(e, n, fed, c)
+			w.ran(n, from)
 			return false
 		case *syntax.ParamExp:
 			w.promptOf(e, n, c)
@@ -443,7 +450,7 @@ func (w *walker) call(e *env, s *syntax.Stmt, x *syntax.CallExpr, redirs []Redir
 	}
 	if !words[0].Known {
 		// The last path element may be certain all the same: $BIN/rm.
-		if _, tail := w.partial(e, x.Args[0]); strings.Contains(tail, "/") {
+		if _, tail, _ := w.partial(e, x.Args[0]); strings.Contains(tail, "/") {
 			w.runNamed(e, path.Base(tail), words, assigns, redirs, c, w.raw(s), open)
 			return
 		}

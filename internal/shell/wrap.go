@@ -475,7 +475,7 @@ func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw s
 			inner := e.clone()
 			if len(rest) > 1 {
 				inner.set("0", text(rest[1].Text))
-				inner.setParams(texts(rest[2:]), !open && allKnown(rest[1:]))
+				inner.setParamWords(rest[2:], !open && allKnown(rest[1:]))
 			} else {
 				inner.setParams(nil, !open)
 			}

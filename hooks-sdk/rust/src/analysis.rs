@@ -47,6 +47,12 @@ pub struct Command {
     pub redirects: Vec<Redirect>,
     /// The command whose output it reads.
     pub stdin_from: Option<usize>,
+    /// The text on its standard input, where that stands in the text that was parsed.
+    pub stdin: Option<Word>,
+    /// The number of its pipeline, from 1; 0 outside of one.
+    pub pipe: i64,
+    /// The innermost wrapper that runs it.
+    pub parent: Option<usize>,
     /// Wrappers round it, outermost first.
     pub via: Vec<String>,
     /// Constructs round it: "substitution", "background", "function:NAME"...
@@ -55,6 +61,8 @@ pub struct Command {
     pub cwd: Option<Word>,
     /// It runs on another host or in a container.
     pub remote: bool,
+    /// It calls a function of the text.
+    pub function: bool,
     /// It calls a function that is already running.
     pub recursive: bool,
     /// More arguments follow that are not known.
@@ -72,6 +80,8 @@ pub struct Word {
     pub glob: bool,
     /// It begins with `~` or `$HOME`, both written `~`.
     pub tilde: bool,
+    /// Where it is not known: the commands whose output is in it.
+    pub from: Vec<usize>,
 }
 
 /// A redirection.
@@ -92,6 +102,10 @@ pub struct Unknown {
     pub what: String,
     /// Its source text, cut.
     pub raw: String,
+    /// The command that it belongs to.
+    pub command: Option<usize>,
+    /// Of code: it is known but for words in it, and what it runs is among the commands.
+    pub partial: bool,
 }
 
 impl Command {
@@ -122,7 +136,17 @@ impl Command {
 }
 
 fn word(v: &Value) -> Word {
-    Word { text: v.text("text").to_string(), known: v.is_true("known"), glob: v.is_true("glob"), tilde: v.is_true("tilde") }
+    Word {
+        text: v.text("text").to_string(),
+        known: v.is_true("known"),
+        glob: v.is_true("glob"),
+        tilde: v.is_true("tilde"),
+        from: v.list("from").iter().filter_map(index_of).collect(),
+    }
+}
+
+fn index_of(v: &Value) -> Option<usize> {
+    v.as_int().and_then(|n| usize::try_from(n).ok())
 }
 
 fn texts(v: &[Value]) -> Vec<String> {
@@ -149,10 +173,14 @@ fn command(v: &Value) -> Command {
             })
             .collect(),
         stdin_from: v.int("stdin_from").and_then(|n| usize::try_from(n).ok()),
+        stdin: v.get("stdin").map(word),
+        pipe: v.int("pipe").unwrap_or(0),
+        parent: v.int("parent").and_then(|n| usize::try_from(n).ok()),
         via: texts(v.list("via")),
         context: texts(v.list("context")),
         cwd: v.get("cwd").map(word),
         remote: v.is_true("remote"),
+        function: v.is_true("function"),
         recursive: v.is_true("recursive"),
         args_open: v.is_true("args_open"),
     }
@@ -168,7 +196,12 @@ pub fn shell_parse(text: &str) -> Result<Shell, Errno> {
         unknown: v
             .list("unknown")
             .iter()
-            .map(|u| Unknown { what: u.text("what").to_string(), raw: u.text("raw").to_string() })
+            .map(|u| Unknown {
+                what: u.text("what").to_string(),
+                raw: u.text("raw").to_string(),
+                command: u.int("command").and_then(|n| usize::try_from(n).ok()),
+                partial: u.is_true("partial"),
+            })
             .collect(),
         truncated: v.is_true("truncated"),
     })

@@ -93,7 +93,10 @@ fn refused() {
 fn shell() {
     let reply = r#"{"ok":true,"dialect":"bash","commands":[{"name":"rm","words":[{"text":"rm","known":true},{"text":"-rf","known":true},
         {"text":"~","known":true,"tilde":true}],"raw":"rm -rf ~","pipe":0,"stdin_from":-1,"via":["sudo"],"parent":0,
-        "redirects":[{"op":">","fd":1,"target":{"text":"/x","known":true}}]}],"unknown":[{"what":"code","raw":"$X","command":-1}],"truncated":false}"#;
+        "redirects":[{"op":">","fd":1,"target":{"text":"/x","known":true}}]},
+        {"name":"sh","words":[{"text":"sh","known":true}],"raw":"sh","pipe":2,"stdin_from":0,"parent":-1,"function":true,
+        "stdin":{"text":"$X","known":false,"from":[0]}}],
+        "unknown":[{"what":"code","raw":"$X","command":-1},{"what":"code","raw":"sh","command":1,"partial":true}],"truncated":false}"#;
     Host::new("{}").reply("shell_parse", reply).run(|| {
         let s = analysis::shell_parse("sudo rm -rf ~").unwrap();
         assert!(s.ok && !s.truncated);
@@ -101,7 +104,12 @@ fn shell() {
         assert_eq!((c.name.as_str(), c.line().as_str(), c.stdin_from), ("rm", "rm -rf ~", None));
         assert!(c.has_flag('r', &["recursive"]) && c.has_flag('f', &[]) && !c.has_flag('v', &["verbose"]));
         assert!(c.args()[1].tilde && c.redirects[0].target.text == "/x");
-        assert_eq!(s.unknown[0].what, "code");
+        assert_eq!((s.unknown[0].what.as_str(), s.unknown[0].command, s.unknown[0].partial), ("code", None, false));
+        assert_eq!((s.unknown[1].command, s.unknown[1].partial), (Some(1), true));
+        assert_eq!((c.parent, c.pipe, c.function, c.stdin.is_none()), (Some(0), 0, false, true));
+        let sh = &s.commands[1];
+        assert_eq!((sh.parent, sh.pipe, sh.function), (None, 2, true));
+        assert_eq!(sh.stdin.as_ref().map(|w| w.from.clone()), Some(vec![0]));
     });
 }
 
