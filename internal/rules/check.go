@@ -55,6 +55,9 @@ func (f *File) check() error {
 			}
 		}
 	}
+	if len(f.configs()) > maxConfigs {
+		return f.doc.Errorf("/rules", "ask about more than %d members of config", maxConfigs)
+	}
 	return f.checkTogether()
 }
 
@@ -269,6 +272,9 @@ func (f *File) checkValues(r *Rule, m *Match, at string) error {
 			return f.doc.Errorf(at+"/time", "%v", err)
 		}
 	}
+	if err := f.checkConfig(at+"/config", m.Config); err != nil {
+		return err
+	}
 	if a := m.Annotation; a != nil {
 		switch {
 		case !metaKey.MatchString(a.Key):
@@ -338,6 +344,9 @@ func (f *File) checkUnless(r *Rule) error {
 			return f.doc.Errorf(at+"/"+name, "the agent can write it: it can restrict under when, and exempts from nothing")
 		}
 	}
+	if m.Config != nil && r.When.Config != nil && canonicalConfig(m.Config) == canonicalConfig(r.When.Config) {
+		return f.doc.Errorf(at+"/config", "is what when asks for, so that the rule never applies")
+	}
 	if m.Annotation != nil && m.Annotation.Tier != string(phases.Trusted) {
 		return f.doc.Errorf(at+"/annotation", "exempts only with tier: trusted, so that no other rule can loosen this one")
 	}
@@ -369,7 +378,7 @@ func (f *File) checkPossible(r *Rule) error {
 			return nil
 		}
 	}
-	if a := r.Unless.Annotation; a != nil {
+	if r.Unless.Annotation != nil || r.Unless.Config != nil {
 		return nil
 	}
 	if !any {
@@ -389,8 +398,8 @@ func (f *File) checkAnswer(r *Rule) error {
 		return nil
 	}
 	otherwise := func(a, reason string) error {
-		if len(reason) > maxText {
-			return f.doc.Errorf(at+"/reason", "longer than %d bytes", maxText)
+		if err := f.checkReason(r, at+"/reason", reason); err != nil {
+			return err
 		}
 		switch a {
 		case "", "block":
@@ -402,8 +411,8 @@ func (f *File) checkAnswer(r *Rule) error {
 	}
 	switch r.answer {
 	case answerBlock, answerAsk:
-		if len(r.Block)+len(r.Ask) > maxText {
-			return f.doc.Errorf(at, "longer than %d bytes", maxText)
+		if err := f.checkReason(r, at, r.Block+r.Ask); err != nil {
+			return err
 		}
 		if r.answer == answerAsk {
 			return legal(phases.EffectAsk)

@@ -112,6 +112,8 @@ type Match struct {
 	Annotation *Annotation `json:"annotation,omitzero"`
 	Branch     Texts       `json:"branch,omitzero"`
 	Repository Texts       `json:"repository,omitzero"`
+
+	Config map[string]Values `json:"config,omitzero"` // members of the binding's config
 }
 
 // Size holds for a value that is larger.

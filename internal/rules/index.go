@@ -43,6 +43,7 @@ const (
 	isTime       = 12
 	isAnnotation = 13
 	isClaimed    = 14
+	isConfig     = 15
 )
 
 // The kinds of sources of text.
@@ -445,6 +446,15 @@ func (w *writer) match(r *Rule, m *Match, group int) (at []int) {
 			w.word(len(list))
 			w.text("/metadata/caller/" + key)
 			w.all(list)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Config)) {
+		at = append(at, len(w.b))
+		w.word(isConfig | group)
+		w.word(len(m.Config[name]))
+		w.text(phases.Join("", name))
+		for _, v := range m.Config[name] {
+			w.text(compact(v))
 		}
 	}
 	claimed("branch", m.Branch)

@@ -208,14 +208,14 @@ func keepImports(m *wasm.Module, manifest *tiers.Manifest) error {
 		if im.Module != hostcalls.Module || !ok {
 			return fmt.Errorf("the engine of rules imports %s.%s", im.Module, im.Name)
 		}
-		if call.Capability == "" || needed[call.Capability] {
+		if uses(manifest, call, needed) {
 			moved[i] = uint32(len(kept))
 			kept = append(kept, im)
 		}
 	}
 	for i, im := range m.Imports {
 		call, _ := hostcalls.Lookup(im.Name)
-		if call.Capability != "" && !needed[call.Capability] {
+		if !uses(manifest, call, needed) {
 			moved[i] = uint32(len(kept) + len(stubs))
 			stubs = append(stubs, wasm.Func{Type: im.Type, Body: []byte{byte(wasm.OpUnreachable), byte(wasm.OpEnd)}})
 		}
@@ -241,6 +241,14 @@ func keepImports(m *wasm.Module, manifest *tiers.Manifest) error {
 	}
 	m.Imports, m.Funcs = kept, funcs
 	return nil
+}
+
+// uses reports whether the rules of a manifest can need a call of the host.
+func uses(m *tiers.Manifest, call hostcalls.Call, capabilities map[string]bool) bool {
+	if strings.HasPrefix(call.Name, "config_") {
+		return m.ConfigSchema != nil
+	}
+	return call.Capability == "" || capabilities[call.Capability]
 }
 
 // renumber has a body call imports by their new numbers; all other functions keep theirs.
@@ -272,6 +280,7 @@ func (f *File) manifest(p Part, rules []*Rule) *tiers.Manifest {
 			m.Phases = append(m.Phases, phase)
 		}
 	}
+	m.ConfigSchema = f.configSchema()
 	if p == Changes {
 		m.Mutates = slices.Clone(m.Phases)
 	}

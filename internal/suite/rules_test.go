@@ -55,8 +55,7 @@ func TestExampleRules(t *testing.T) {
 	}
 }
 
-// Twenty lines of rules do what three example hooks do: their own cases pass, those that are about the configuration
-// which the rules stand for.
+// Twenty lines of rules do what three example hooks do: all of their own cases pass, as they stand.
 func TestTwentyLinesDoWhatThreeHooksDo(t *testing.T) {
 	src, err := os.ReadFile("testdata/three_hooks.yaml")
 	if err != nil {
@@ -65,41 +64,31 @@ func TestTwentyLinesDoWhatThreeHooksDo(t *testing.T) {
 	if n := strings.Count(string(src), "\n"); n > 20 {
 		t.Errorf("%d lines", n)
 	}
+	at, err := filepath.Abs("testdata/three_hooks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	e, err := suite.OpenEngine(suite.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	for _, c := range []struct {
-		cases, part, config string
-		want                int
-	}{
-		{"ask-push/cases/push.yaml", "", "", 6},
-		{"strip-ansi/cases/ansi.yaml", "#changes", "", 8},
-		{"default-args/cases/args.yaml", "#changes", `{"defaults":{"exec":{"timeout":120000}}}`, 4},
-	} {
-		t.Run(strings.Split(c.cases, "/")[0], func(t *testing.T) {
-			s, err := suite.ReadFile(filepath.Join("../../examples-wasm", c.cases))
-			if err != nil {
-				t.Fatal(err)
+	for hook, part := range map[string]string{"ask-push": "", "redact-secret": "#changes", "strip-ansi": "#changes"} {
+		t.Run(hook, func(t *testing.T) {
+			files, err := filepath.Glob(filepath.Join("../../examples-wasm", hook, "cases", "*.yaml"))
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
 			}
-			var about []suite.Case
-			for _, one := range s.Cases {
-				if strings.ReplaceAll(string(one.Config), " ", "") == c.config {
-					one.Config = nil // the rules say it
-					about = append(about, one)
+			for _, file := range files {
+				s, err := suite.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Hook = "rules:" + at + part
+				if res := runRules(t, e, s); len(res.Cases) != len(s.Cases) || len(s.Cases) < 5 {
+					t.Errorf("%d of %d cases ran", len(res.Cases), len(s.Cases))
 				}
 			}
-			s.Cases = about
-			if len(about) != c.want {
-				t.Errorf("%d cases are about this configuration, want %d", len(about), c.want)
-			}
-			at, err := filepath.Abs("testdata/three_hooks.yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.Hook = "rules:" + at + c.part
-			runRules(t, e, s)
 		})
 	}
 }

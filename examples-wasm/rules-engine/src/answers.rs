@@ -10,6 +10,7 @@ use hook::json::Value;
 use crate::conditions::{patterns, pieces, seconds, Holds, Pattern};
 use crate::facts::{Facts, Read};
 use crate::index::Index;
+use crate::reason;
 
 /// What the rules of one turn say so far.
 #[derive(Default)]
@@ -42,8 +43,8 @@ impl Answers {
             return Ok(());
         }
         match kind {
-            1 => self.refuse(false, format!("{} (rule {})", index.text(at)?, name)),
-            2 => self.refuse(true, format!("{} (rule {})", index.text(at)?, name)),
+            1 => self.refuse(false, format!("{} (rule {})", reason::of(index.text(at)?, facts)?, name)),
+            2 => self.refuse(true, format!("{} (rule {})", reason::of(index.text(at)?, facts)?, name)),
             3 => {
                 for i in 0..index.size(at)? {
                     let (key, value) = (index.text(at + 4 + 16 * i)?, index.text(at + 12 + 16 * i)?);
@@ -53,7 +54,7 @@ impl Answers {
                     }
                 }
             }
-            5 => self.limit(index, name, at)?,
+            5 => self.limit(index, facts, name, at)?,
             6 => {
                 let request = hook::json::object().with("capability", index.text(at)?).to_json();
                 let active = match hook::check_lease(&request) {
@@ -62,7 +63,7 @@ impl Answers {
                     Err(e) => return Err(e.into()),
                 };
                 if !active {
-                    let text = format!("{} (rule {})", index.text(at + 12)?, name);
+                    let text = format!("{} (rule {})", reason::of(index.text(at + 12)?, facts)?, name);
                     self.refuse(index.word(at + 8)? == 1, text);
                 }
             }
@@ -71,7 +72,7 @@ impl Answers {
                 let stage = input::text("/metadata/stage/value").filter(|_| signed);
                 let stages = index.texts(at + 16, index.size(at + 12)?)?;
                 if !stage.map_or(false, |s| stages.contains(&s.as_str())) {
-                    let text = format!("{} (rule {})", index.text(at + 4)?, name);
+                    let text = format!("{} (rule {})", reason::of(index.text(at + 4)?, facts)?, name);
                     self.refuse(index.word(at)? == 1, text);
                 }
             }
@@ -147,7 +148,7 @@ impl Answers {
     }
 
     /// Count, seconds, by whom, whether it asks, text. Every call to which the rule applies counts until the limit is reached.
-    fn limit(&mut self, index: &Index, name: &str, at: usize) -> Read<()> {
+    fn limit(&mut self, index: &Index, facts: &Facts, name: &str, at: usize) -> Read<()> {
         let (most, window) = (index.size(at)?, i64::from(index.word(at + 4)?));
         let by = ["/session", "/agent", "/user"];
         let by = by.get(index.size(at + 8)?).ok_or("the index of the rules is damaged")?;
@@ -164,7 +165,7 @@ impl Answers {
         // The oldest use makes room for the next one, if there is room for any.
         let next = uses.iter().filter(|u| u.0 == subject).map(|u| u.1 + window - now).min().unwrap_or(window);
         if count >= most {
-            let text = format!("{}; the next time is in {} seconds (rule {})", index.text(at + 16)?, next, name);
+            let text = format!("{}; the next time is in {} seconds (rule {})", reason::of(index.text(at + 16)?, facts)?, next, name);
             self.refuse(index.word(at + 12)? == 1, text);
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use belay_hook as hook;
 use hook::analysis::{self, Command, Syntax};
-use hook::input;
+use hook::{config, input};
 
 use crate::facts::{cut, Facts, Leaf, Read};
 use crate::index::Index;
@@ -35,10 +35,18 @@ impl Holds {
 }
 
 /// The kinds of conditions, as the builder numbers them.
-pub const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "", "runtime", "agent", "user", "tool", "mcp_server", "command", "path", "host", "host_not", "size", "text", "time",
-    "annotation", "branch",
+    "annotation", "", "config",
 ];
+
+/// How a condition is called in a rules file.
+pub fn name(index: &Index, at: usize) -> Read<&'static str> {
+    match index.word(at)? & 0xff {
+        14 => Ok(index.text(at + 8)?.rsplit('/').next().unwrap_or("?")),
+        kind => Ok(NAMES.get(kind as usize).copied().unwrap_or("?")),
+    }
+}
 
 pub fn holds(index: &Index, facts: &Facts, at: usize) -> Read<Holds> {
     let kind = index.word(at)? & 0xff;
@@ -65,22 +73,30 @@ pub fn holds(index: &Index, facts: &Facts, at: usize) -> Read<Holds> {
         8 => {
             let patterns = index.texts(body, n)?;
             let hosts = facts.hosts()?;
-            let known = |h: &String| patterns.iter().any(|p| wild::matches(p, h));
-            Ok(Holds::or_doubt(hosts.list.iter().any(known), &hosts.doubt))
+            let known = |h: &&String| patterns.iter().any(|p| wild::matches(p, h));
+            Ok(host(facts, hosts.list.iter().find(known), &hosts.doubt))
         }
         9 => {
             let patterns = index.texts(body, n)?;
             let hosts = facts.hosts()?;
-            let other = |h: &String| !patterns.iter().any(|p| wild::matches(p, h));
-            Ok(Holds::or_doubt(hosts.list.iter().any(other), &hosts.doubt))
+            let other = |h: &&String| !patterns.iter().any(|p| wild::matches(p, h));
+            Ok(host(facts, hosts.list.iter().find(other), &hosts.doubt))
         }
         10 => Ok(Holds::of(input::get(index.text(body)?).map_or(0, |s| s.len()) > n)),
         11 => text(index, facts, body, n),
         12 => time(index, body, n),
         13 => annotation(index, body, n),
         14 => claimed(index, body, n),
+        15 => configured(index, body, n),
         _ => Err("the index of the rules has a condition that this engine does not know".into()),
     }
+}
+
+fn host(facts: &Facts, found: Option<&String>, doubt: &Option<String>) -> Holds {
+    if let Some(host) = found {
+        facts.met.borrow_mut().host = Some(host.clone());
+    }
+    Holds::or_doubt(found.is_some(), doubt)
 }
 
 fn named(index: &Index, at: &str, body: usize, n: usize) -> Read<Holds> {
@@ -106,7 +122,10 @@ fn command(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
         let (sub, flags, args, valued) = (texts(counts[0])?, texts(counts[1])?, texts(counts[2])?, texts(counts[3])?);
         for c in commands.list.iter().filter(|c| program == "*" || program == c.name) {
             match one_command(c, &sub, &flags, &args, &valued) {
-                Holds::Yes => return Ok(Holds::Yes),
+                Holds::Yes => {
+                    facts.met.borrow_mut().command = Some((c.name.clone(), c.line()));
+                    return Ok(Holds::Yes);
+                }
                 Holds::Maybe(why) => drop(maybe.get_or_insert(why)),
                 Holds::No => {}
             }
@@ -238,7 +257,7 @@ fn path(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
         });
     }
     let mut doubt = paths.doubt.clone();
-    let mut keys: Vec<&str> = Vec::new();
+    let mut keys: Vec<(&str, &str)> = Vec::new(); // with the paths that they stand for
     for p in &paths.list {
         for key in &p.keys {
             if p.glob {
@@ -262,14 +281,16 @@ fn path(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
             } else if key.len() > GLOB_TEXT {
                 doubt.get_or_insert_with(|| "a path is too long to be compared".to_string());
             } else {
-                keys.push(key);
+                keys.push((key, &p.path));
             }
         }
     }
     keys.sort_unstable();
-    keys.dedup();
+    keys.dedup_by_key(|k| k.0);
     for some in keys.chunks(32) {
-        if !analysis::pattern_match(Syntax::Glob, &patterns, some)?.is_empty() {
+        let texts: Vec<&str> = some.iter().map(|k| k.0).collect();
+        if let Some(m) = analysis::pattern_match(Syntax::Glob, &patterns, &texts)?.first() {
+            facts.met.borrow_mut().path = some.get(m.text).map(|k| k.1.to_string());
             return Ok(Holds::Yes);
         }
     }
@@ -437,4 +458,13 @@ fn claimed(index: &Index, body: usize, n: usize) -> Read<Holds> {
         Some(s) => Ok(Holds::of(index.texts(body + 8, n)?.iter().any(|p| wild::matches(p, &s)))),
         None => Ok(Holds::Maybe(format!("the runtime does not say {}", at.rsplit('/').next().unwrap_or(at)))),
     }
+}
+
+/// What the operator configured for this hook: the pointer, and n values as JSON. What is not configured is none of them.
+fn configured(index: &Index, body: usize, n: usize) -> Read<Holds> {
+    let value = match config::value(index.text(body)?) {
+        Some(v) => v.to_json(),
+        None => return Ok(Holds::No),
+    };
+    Ok(Holds::of(index.texts(body + 8, n)?.contains(&value.as_str())))
 }

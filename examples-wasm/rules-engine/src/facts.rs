@@ -35,6 +35,7 @@ impl<T> Found<T> {
 
 /// A path in all the spellings that a rule is compared with, or a pattern of a shell that stands for paths.
 pub struct PathFact {
+    pub path: String,
     pub keys: Vec<String>,
     pub glob: bool,
 }
@@ -55,6 +56,16 @@ pub struct Facts {
     tools: Once<Vec<String>>,
     folders: Once<(String, String)>,
     leaves: RefCell<Vec<(String, Rc<Found<Leaf>>)>>,
+    /// By what the conditions of the rule that is looked at now hold.
+    pub met: RefCell<Met>,
+}
+
+/// What of a call fulfils conditions: for reasons, and for `belay rules explain`.
+#[derive(Default)]
+pub struct Met {
+    pub command: Option<(String, String)>, // the program, and all of it
+    pub path: Option<String>,
+    pub host: Option<String>,
 }
 
 fn once<T>(slot: &Once<T>, make: impl FnOnce() -> Read<T>) -> Read<Rc<T>> {
@@ -161,7 +172,7 @@ impl Facts {
             let paths: Vec<&str> = paths.iter().map(String::as_str).take(MANY).collect();
             for some in paths.chunks(64) {
                 match analysis::path_resolve(some, cwd.as_deref()) {
-                    Ok(resolved) => found.list.extend(resolved.into_iter().map(|p| PathFact { keys: p.keys, glob: false })),
+                    Ok(resolved) => found.list.extend(resolved.into_iter().map(|p| PathFact { path: p.path, keys: p.keys, glob: false })),
                     Err(hook::Errno::TooLarge) => found.doubt("a path is too long to be read"),
                     Err(e) => return Err(e.into()),
                 }
@@ -201,7 +212,7 @@ impl Facts {
                     Some(dir) if !joined.starts_with('/') && !w.tilde => format!("{}/{}", dir, joined),
                     _ => joined,
                 };
-                found.list.push(PathFact { keys: vec![joined.to_ascii_lowercase()], glob: true });
+                found.list.push(PathFact { path: String::new(), keys: vec![joined.to_ascii_lowercase()], glob: true });
                 return;
             }
             match wanted.iter_mut().find(|(d, _)| *d == dir) {

@@ -9,6 +9,7 @@ mod conditions;
 mod facts;
 mod index;
 mod programs;
+mod reason;
 mod trace;
 mod wild;
 
@@ -156,6 +157,7 @@ const WORDS: usize = 16; // of a command, that are looked up
 
 /// Whether a rule applies: every condition of when holds, and not every one of unless.
 fn applies(index: &Index, facts: &Facts, rule: usize) -> Read<Holds> {
+    facts.met.take();
     let mut maybe = None;
     let (mut unless, mut excluded) = (false, true);
     for i in 0..index.size(rule + 20)? {

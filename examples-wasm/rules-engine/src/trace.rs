@@ -3,8 +3,8 @@
 use belay_hook as hook;
 use hook::json::{object, Value};
 
-use crate::conditions::{holds, Holds, NAMES};
-use crate::facts::{Facts, Read};
+use crate::conditions::{self, holds, Holds};
+use crate::facts::{cut, Facts, Read};
 use crate::index::{Header, Index};
 
 const LINE: usize = 7 << 10; // bytes of a line of the log, which takes 8 KiB
@@ -20,7 +20,8 @@ pub fn turn(index: &Index, header: &Header, facts: &Facts, phase: usize) -> Read
         for i in 0..index.size(rule + 20)? {
             let at = index.size(rule + 24 + 4 * i)?;
             let head = index.word(at)?;
-            let name = NAMES.get((head & 0xff) as usize).copied().unwrap_or("?");
+            let name = conditions::name(index, at)?;
+            facts.met.take();
             let verdict = holds(index, facts, at)?;
             let exempts = head >> 16 == 1;
             if exempts {
@@ -33,7 +34,12 @@ pub fn turn(index: &Index, header: &Header, facts: &Facts, phase: usize) -> Read
             }
             let mut v = object().with("is", name).with("unless", exempts);
             v = match verdict {
-                Holds::Yes => v.with("holds", "yes"),
+                Holds::Yes => {
+                    let met = facts.met.take();
+                    let by = met.command.map(|c| c.1).or(met.path).or(met.host);
+                    let v = v.with("holds", "yes");
+                    by.map_or(v.clone(), |by| v.with("why", cut(&by)))
+                }
                 Holds::No => v.with("holds", "no"),
                 Holds::Maybe(why) => v.with("holds", "cannot tell").with("why", why),
             };

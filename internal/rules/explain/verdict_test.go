@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
 	"github.com/belay-hooks/belay/internal/builtin"
@@ -56,15 +57,33 @@ func (w *world) compile(t rapid.TB, src string) []byte {
 	return m
 }
 
+// loads says whether a module takes a configuration.
+func (w *world) loads(module []byte, config string) error {
+	_, err := w.bench.Load(context.Background(),
+		loader.BenchHook{Name: "rules", Module: module, Tier: phases.Sandboxed, Config: jsontext.Value(config)})
+	return err
+}
+
 // ask returns the verdict of a module about an action.
 func (w *world) ask(t rapid.TB, module []byte, inv phases.Invocation) phases.Verdict {
 	t.Helper()
-	h, err := w.bench.Load(context.Background(), loader.BenchHook{Name: "rules", Module: module, Tier: phases.Sandboxed})
+	return w.askWith(t, module, inv, "")
+}
+
+// askWith is ask with a configuration.
+func (w *world) askWith(t rapid.TB, module []byte, inv phases.Invocation, config string) phases.Verdict {
+	t.Helper()
+	var given jsontext.Value // nil for none
+	if config != "" {
+		given = jsontext.Value(config)
+	}
+	h, err := w.bench.Load(context.Background(),
+		loader.BenchHook{Name: "rules", Module: module, Tier: phases.Sandboxed, Config: given})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := rig.Open(context.Background(), rig.Options{Config: &kernel.Config{Revision: "x",
-		Bindings: []kernel.BindingSpec{{Name: "rules"}}},
+		Bindings: []kernel.BindingSpec{{Name: "rules", Config: given}}},
 		Wrap:   func(_ kernel.BindingSpec, l *kernel.Loaded) kernel.Hook { return l.Hook },
 		Loader: rig.LoaderFunc(func(context.Context, kernel.BindingSpec) (*kernel.Loaded, error) { return h, nil })})
 	if err != nil {
@@ -80,7 +99,11 @@ func (w *world) ask(t rapid.TB, module []byte, inv phases.Invocation) phases.Ver
 }
 
 func command(s string) phases.Invocation {
-	return tool("exec", fmt.Sprintf(`{"command":%q}`, s))
+	quoted, err := jsontext.AppendQuote(nil, s)
+	if err != nil {
+		panic(err)
+	}
+	return tool("exec", fmt.Sprintf(`{"command":%s}`, quoted))
 }
 
 func tool(name, args string) phases.Invocation {
