@@ -20,6 +20,7 @@ type labelled struct {
 	Command  string `json:"command,omitzero"`
 	Label    string `json:"label"`
 	Category string `json:"category,omitzero"`
+	Why      string `json:"why,omitzero"`
 }
 
 // text is the path or the command.
@@ -65,10 +66,13 @@ func readLabelled(t testing.TB, file string) []labelled {
 	return out
 }
 
-// pathGuard opens the committed module. A question counts as a block.
-func pathGuard(t testing.TB) func(labelled) bool {
+// pathGuard opens the committed module of path-guard.
+func pathGuard(t testing.TB) func(labelled) bool { return openGuard(t, "path-guard") }
+
+// openGuard opens the committed module of a guard. A question counts as a block; a guard that fails ends the test.
+func openGuard(t testing.TB, name string) func(labelled) bool {
 	t.Helper()
-	module, err := os.ReadFile("../../examples-wasm/path-guard/path-guard.wasm")
+	module, err := os.ReadFile(filepath.Join("../../examples-wasm", name, name+".wasm"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +81,7 @@ func pathGuard(t testing.TB) func(labelled) bool {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = engine.Close() })
-	hook := engine.Hook("path-guard", module)
+	hook := engine.Hook(name, module)
 	return func(l labelled) bool {
 		res, err := hook.Run(t.Context(), &suite.Case{Name: "one", Input: suite.Input{
 			Phase: phases.PreTool, Action: l.action(), CWD: "/home/dev/project"}})
@@ -89,6 +93,32 @@ func pathGuard(t testing.TB) func(labelled) bool {
 		}
 		return res.Verdict.Decision != phases.Allow
 	}
+}
+
+// score counts what a guard did with a corpus.
+type score struct{ hit, missed, wrong int }
+
+func (s score) recall() float64    { return float64(s.hit) / float64(s.hit+s.missed) }
+func (s score) precision() float64 { return float64(s.hit) / float64(s.hit+s.wrong) }
+
+// scoreOf runs a guard over a corpus, and logs each error and the figures.
+func scoreOf(t *testing.T, file string, blocks func(labelled) bool) (s score) {
+	t.Helper()
+	for _, l := range readLabelled(t, file) {
+		switch got, want := blocks(l), l.Label == "block"; {
+		case got && want:
+			s.hit++
+		case want:
+			s.missed++
+			t.Logf("passes (%s): %q", l.Category, l.text())
+		case got:
+			s.wrong++
+			t.Logf("is stopped (%s): %q", l.Category, l.text())
+		}
+	}
+	t.Logf("recall %.3f, precision %.3f (%d of %d, %d false)",
+		s.recall(), s.precision(), s.hit, s.hit+s.missed, s.wrong)
+	return s
 }
 
 // The guard's recall and precision stay at their floors on each corpus. Of two of them nothing was looked at while
@@ -107,23 +137,10 @@ func TestPathGuardOnLabelledData(t *testing.T) {
 		{"hard_held.jsonl", 0.90, 0.95},
 	} {
 		t.Run(corpus.file, func(t *testing.T) {
-			var hit, missed, false_ int
-			for _, l := range readLabelled(t, filepath.Join("testdata/path-guard", corpus.file)) {
-				switch got, want := blocks(l), l.Label == "block"; {
-				case got && want:
-					hit++
-				case want:
-					missed++
-					t.Logf("passes: %q", l.text())
-				case got:
-					false_++
-					t.Logf("is stopped: %q", l.text())
-				}
-			}
-			recall, precision := float64(hit)/float64(hit+missed), float64(hit)/float64(hit+false_)
-			t.Logf("recall %.3f, precision %.3f (%d of %d, %d false)", recall, precision, hit, hit+missed, false_)
-			if recall < corpus.recall || precision < corpus.precision {
-				t.Errorf("recall %.3f, precision %.3f; at least %.2f and %.2f", recall, precision, corpus.recall, corpus.precision)
+			s := scoreOf(t, filepath.Join("testdata/path-guard", corpus.file), blocks)
+			if s.recall() < corpus.recall || s.precision() < corpus.precision {
+				t.Errorf("recall %.3f, precision %.3f; at least %.2f and %.2f",
+					s.recall(), s.precision(), corpus.recall, corpus.precision)
 			}
 		})
 	}
