@@ -105,10 +105,10 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		return nil, err
 	}
 	undo.add(func() error { return hooks.Close(func() bool { return false }) })
-	if !o.NoHooks {
-		if err := hooks.CheckParts(now.file.Enabled()); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
-		}
+	if o.NoHooks {
+		now.rules = hooks.RulesFiles(now.file.Enabled())
+	} else if now.rules, _, err = hooks.UseRules(now.file.Enabled(), true); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	storage, err := statelog.OpenStorage(ctx, dir, keys.Events, &now.file.Events, statelog.StorageOptions{
 		Store: o.Store, DryRun: o.DryRun, InMemory: o.InMemory, NoMark: o.NoMark, MoveMark: !o.NoHooks, Logger: log})
@@ -198,8 +198,11 @@ func (b *Belay) Reload(ctx context.Context) error {
 	var r *audit.Detector
 	var useFiles func()
 	var next *retention.InUse
-	if err == nil && !b.o.NoHooks {
-		if err = b.conf.loader.CheckRules(now.file.Enabled()); err != nil {
+	backToRules := func() {}
+	if err == nil && b.o.NoHooks {
+		now.rules = b.conf.loader.RulesFiles(now.file.Enabled())
+	} else if err == nil {
+		if now.rules, backToRules, err = b.conf.loader.UseRules(now.file.Enabled(), false); err != nil {
 			err = fmt.Errorf("%w: %w", ErrConfig, err)
 		}
 	}
@@ -218,6 +221,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 	}
 	if err != nil {
 		b.conf.now = before
+		backToRules()
 		return errors.Join(err, b.recorder.Drop(next))
 	}
 	b.recorder.Use(ctx, next)

@@ -1,6 +1,7 @@
 package belay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -34,6 +35,8 @@ type written struct {
 	file *config.File
 	rev  string
 	bad  error // why belay.yaml cannot be used; only with NoHooks
+
+	rules []wire.RulesFile // in force
 }
 
 // readConfig reads belay.yaml.
@@ -84,15 +87,16 @@ func (c *configuration) inForce() statelog.Configuration {
 }
 
 // revision names everything that an operator wrote and that decides: the text of
-// belay.yaml and, after a +, the trust policy, where there is one and it is used.
-// Preconditions: as of kernelConfig.
+// belay.yaml and, each after a +, the trust policy, where there is one and it is used, and
+// the rules files, as loader.RulesRevision says. Preconditions: as of kernelConfig.
 func (c *configuration) revision() string {
+	rev := c.now.rev
 	if c.o.Verifier == nil {
 		if r := c.trust.Revision(); r != "" {
-			return c.now.rev + "+" + r
+			rev += "+" + r
 		}
 	}
-	return c.now.rev
+	return rev + loader.RulesRevision(c.now.rules)
 }
 
 // announcer has the log say what the configuration in use changes. Preconditions: as of
@@ -106,6 +110,9 @@ func (c *configuration) announcer() kernel.Announcer {
 		policy = p
 	}
 	now, err := revision.Of(c.revision(), c.now.file, policy)
+	for _, f := range c.now.rules {
+		now.Files[f.File] = cmp.Or(f.Digest, "unreadable")
+	}
 	if err != nil {
 		return func(context.Context) (*kernel.Announcement, error) { return nil, err }
 	}

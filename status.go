@@ -20,7 +20,7 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	b.conf.mu.Lock()
 	s := wire.Status{Dir: b.dir, Store: b.live.StoreID(), Revision: b.conf.revision(), Engine: "interpreter",
 		Healthy: true,
-		Health:  wire.HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []wire.Latch{}}
+		Health:  wire.HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []wire.Latch{}, Rules: b.conf.now.rules}
 	bad := b.conf.now.bad
 	b.conf.mu.Unlock()
 	if s.Compile = wire.CompileHere; b.loader.Isolated() {

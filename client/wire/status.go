@@ -29,11 +29,19 @@ type Status struct {
 	Undecided int `json:"undecided_calls,omitzero"`
 	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
 	LeftBehind []string `json:"left_behind,omitzero"`
-	Daemon     *Daemon  `json:"daemon,omitzero"`
+	// Rules are the rules files that hooks are built from, as they are in force.
+	Rules  []RulesFile `json:"rules,omitzero"`
+	Daemon *Daemon     `json:"daemon,omitzero"`
 
 	// Unsigned counts the revisions of belay.yaml and trust.yaml that came into force
 	// without a reviewer's signature since a person accepted one.
 	Unsigned UnsignedRevisions `json:"unsigned_revisions,omitzero"`
+}
+
+// RulesFile is a rules file that hooks are built from.
+type RulesFile struct {
+	File   string `json:"file"`            // as belay.yaml names it
+	Digest string `json:"digest,omitzero"` // sha256:<hex> of its content; "": it cannot be read
 }
 
 // HealthState is how well belay can do its work.

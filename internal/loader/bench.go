@@ -299,7 +299,11 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 		revision += "+" + r
 	}
 	l := &Loader{o: Options{Dir: dir, Trust: policy, Logger: b.log},
-		files:  source{dir: dir, builtin: b.files.builtin, rules: new(builtRules)},
+		files:  source{dir: dir, builtin: b.files.builtin, rules: &builtRules{log: b.log}},
 		engine: b.engine}
-	return Config(f, revision), l, nil
+	used, _, err := l.UseRules(f.Enabled(), true)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
+	}
+	return Config(f, revision+RulesRevision(used)), l, nil
 }

@@ -12,9 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/rulecache"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
@@ -75,8 +77,11 @@ func Open(o Options) (*Loader, error) {
 	if err != nil {
 		return nil, statedir.Unusable("cache", err)
 	}
-	return &Loader{o: o, files: source{dir: o.Dir, builtin: set, given: o.Hooks, rules: new(builtRules)}, engine: engine},
-		nil
+	kept := &builtRules{log: o.Logger}
+	if o.CacheKey != nil {
+		kept.cache = rulecache.Open(filepath.Join(statedir.Cache(o.Dir), "rules"), o.CacheKey, rulecache.Builder())
+	}
+	return &Loader{o: o, files: source{dir: o.Dir, builtin: set, given: o.Hooks, rules: kept}, engine: engine}, nil
 }
 
 // Isolated reports whether modules that do not come with belay are compiled in a

@@ -26,6 +26,7 @@ type Summary struct {
 	Rules     map[string]string `json:"rules"`     // of trust.yaml -> digest
 	Denied    map[string]string `json:"denied"`    // in trust.yaml -> list
 	Trust     map[string]string `json:"trust"`     // other members of trust.yaml -> digest
+	Files     map[string]string `json:"files"`     // rules file -> digest
 }
 
 // Of summarises a configuration. file and policy are belay.yaml and trust.yaml as they
@@ -33,7 +34,7 @@ type Summary struct {
 func Of(revision string, file, policy any) (Summary, error) {
 	s := Summary{Revision: revision, Hooks: map[string]string{}, Reviewers: map[string]string{},
 		Settings: map[string]string{},
-		Rules:    map[string]string{}, Denied: map[string]string{}, Trust: map[string]string{}}
+		Rules:    map[string]string{}, Denied: map[string]string{}, Trust: map[string]string{}, Files: map[string]string{}}
 	members, err := membersOf(file)
 	if err != nil {
 		return s, err
@@ -150,6 +151,7 @@ type Change struct {
 	Rules     []Item `json:"rules,omitzero"`
 	Denied    []Item `json:"denied,omitzero"`
 	Trust     []Item `json:"trust,omitzero"`
+	Files     []Item `json:"files,omitzero"`   // rules files, with the digests of their content
 	Omitted   int    `json:"omitted,omitzero"` // items beyond MaxItems of a list
 }
 
@@ -167,7 +169,8 @@ func Compare(before string, was, now Summary) Change {
 		was, now map[string]string
 	}{{&c.Hooks, was.Hooks, now.Hooks}, {&c.Reviewers, was.Reviewers, now.Reviewers},
 		{&c.Settings, was.Settings, now.Settings},
-		{&c.Rules, was.Rules, now.Rules}, {&c.Denied, was.Denied, now.Denied}, {&c.Trust, was.Trust, now.Trust}} {
+		{&c.Rules, was.Rules, now.Rules}, {&c.Denied, was.Denied, now.Denied}, {&c.Trust, was.Trust, now.Trust},
+		{&c.Files, was.Files, now.Files}} {
 		items := diff(l.was, l.now)
 		for i := range items {
 			items[i].Before, items[i].After = shown(items[i].Before), shown(items[i].After)
@@ -215,7 +218,7 @@ func (c *Change) Text() string {
 		what  string
 		items []Item
 	}{{"reviewers", c.Reviewers}, {"hooks", c.Hooks}, {"settings", c.Settings}, {"trust rules", c.Rules},
-		{"denied", c.Denied}, {"trust", c.Trust}} {
+		{"denied", c.Denied}, {"trust", c.Trust}, {"rules files", c.Files}} {
 		if len(l.items) == 0 {
 			continue
 		}
@@ -251,5 +254,6 @@ func sign(i Item) string {
 func (s *Summary) same(o *Summary) bool {
 	return s.Revision == o.Revision && maps.Equal(s.Hooks, o.Hooks) && maps.Equal(s.Reviewers, o.Reviewers) &&
 		maps.Equal(s.Settings, o.Settings) &&
-		maps.Equal(s.Rules, o.Rules) && maps.Equal(s.Denied, o.Denied) && maps.Equal(s.Trust, o.Trust)
+		maps.Equal(s.Rules, o.Rules) && maps.Equal(s.Denied, o.Denied) && maps.Equal(s.Trust, o.Trust) &&
+		maps.Equal(s.Files, o.Files)
 }

@@ -226,10 +226,11 @@ func Parse(name string, src []byte) (*File, error) {
 	if err != nil {
 		return nil, wrap(name, err)
 	}
-	f := &File{source: phases.ByteDigest(src), doc: doc}
+	f := &File{}
 	if err := doc.Decode(f); err != nil {
 		return nil, wrap(name, err)
 	}
+	f.source, f.doc = phases.ByteDigest(src), doc // behind Decode: an empty file is null, which leaves nothing of f
 	if err := f.check(); err != nil {
 		return nil, wrap(name, err)
 	}

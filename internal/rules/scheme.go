@@ -33,13 +33,19 @@ func ModuleName(file string, p Part) string {
 
 // Compile is Parse and Build in one step. Errors are those of both.
 func Compile(name string, src, engine []byte, p Part) ([]byte, error) {
+	module, _, err := CompileParts(name, src, engine, p)
+	return module, err
+}
+
+// CompileParts is Compile, and returns the parts that the file has, also beside an error about the part asked for.
+func CompileParts(name string, src, engine []byte, p Part) ([]byte, []Part, error) {
 	f, err := Parse(name, src)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	module, err := f.Build(engine, p)
 	if err != nil {
-		return nil, &Error{File: name, Reason: err.Error()}
+		return nil, f.Parts(), &Error{File: name, Reason: err.Error()}
 	}
-	return module, nil
+	return module, f.Parts(), nil
 }

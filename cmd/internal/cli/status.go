@@ -68,9 +68,12 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		health = colors.yellow("ready, degraded: a sink that is not durable fails")
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
-	config, trust, _ := strings.Cut(status.Revision, "+")
+	config, trust := revisionParts(status.Revision)
 	fmt.Fprintf(a.Out, "state    %s\nconfig   %s\ntrust    %s\nevents   %s\nengine   %s\n", safe(status.Dir), safe(config),
 		safe(cmp.Or(trust, "no signer")), count(status.LastSeq), engineLine(status))
+	for _, f := range status.Rules {
+		fmt.Fprintf(a.Out, "rules    %s  %s\n", safe(f.File), safe(cmp.Or(f.Digest, "cannot be read")))
+	}
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(status.Daemon))
 	fmt.Fprintf(a.Out, "alarms   %s\n", alarmsLine(stopped))
 	for _, k := range status.Sinks {
@@ -124,7 +127,7 @@ func readiness(st *wire.Status) error {
 
 // unsignedRevisions says how often the configuration changed without a signature.
 func unsignedRevisions(u wire.UnsignedRevisions) string {
-	times := plural(u.Count, "revision") + " of belay.yaml or trust.yaml came into force without a reviewer's signature, "
+	times := plural(u.Count, "revision") + " of belay.yaml, trust.yaml or rules came into force without a reviewer's signature, "
 	if u.Count == 1 {
 		return times + "at " + u.Last.Local().Format(time.DateTime)
 	}
@@ -242,4 +245,16 @@ func engineLine(st wire.Status) string {
 		return st.Engine + "; hooks are compiled in belay's own process"
 	}
 	return st.Engine
+}
+
+// revisionParts takes a revision apart: what names belay.yaml, and what names the trust
+// policy, "" for none. What names rules files stands in lines of their own.
+func revisionParts(revision string) (config, trust string) {
+	config, rest, _ := strings.Cut(revision, "+")
+	for part := range strings.SplitSeq(rest, "+") {
+		if !strings.HasPrefix(part, "rules:") {
+			trust = part
+		}
+	}
+	return config, trust
 }

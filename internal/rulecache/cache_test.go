@@ -1,0 +1,145 @@
+package rulecache_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/belay-hooks/belay/internal/rulecache"
+)
+
+var key = bytes.Repeat([]byte{7}, 32)
+
+func entries(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestWhatWasPutIsFound(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "rules")
+	c := rulecache.Open(dir, key, "b")
+	if _, err := c.Get("a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+	for _, content := range []string{"one", "two", ""} {
+		if err := c.Put("a", []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Get("a"); string(got) != content || err != nil {
+			t.Errorf("%q %v, want %q", got, err, content)
+		}
+	}
+	// Another program's entries, and those of another name, are not found.
+	for _, other := range []*rulecache.Cache{rulecache.Open(dir, key, "c"), rulecache.Open(dir, key, ""),
+		rulecache.Open(dir, nil, "b")} {
+		if _, err := other.Get("a"); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		if err := other.Put("a", []byte("x")); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := c.Get("a"); len(got) != 0 || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+	if fi, err := os.Stat(dir); err != nil || fi.Mode().Perm() != 0o700 {
+		t.Error(fi.Mode(), err)
+	}
+}
+
+// An entry that was changed, cut, exchanged with another one, or written under another key is not used.
+func TestTamperedEntriesAreNotUsed(t *testing.T) {
+	dir := t.TempDir()
+	c := rulecache.Open(dir, key, "b")
+	if err := c.Put("a", []byte("the module")); err != nil {
+		t.Fatal(err)
+	}
+	path := entries(t, dir)[0]
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tampered := map[string][]byte{"empty": {}, "short": whole[:10], "no content": whole[:32], "longer": append(bytes.Clone(whole), 0)}
+	for i := range whole {
+		b := bytes.Clone(whole)
+		b[i] ^= 1
+		tampered[fmt.Sprintf("byte %d", i)] = b
+	}
+	for what, b := range tampered {
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := c.Get("a"); !errors.Is(err, rulecache.ErrTampered) || got != nil {
+			t.Errorf("%s: %q %v", what, got, err)
+		}
+	}
+	// Under another name, or key, the same bytes are nothing.
+	if err := c.Put("b", []byte("another")); err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range entries(t, dir) {
+		if other != path {
+			if err := os.WriteFile(other, whole, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := c.Get("b"); !errors.Is(err, rulecache.ErrTampered) {
+		t.Errorf("an exchanged entry: %v", err)
+	}
+	if err := os.WriteFile(path, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rulecache.Open(dir, bytes.Repeat([]byte{8}, 32), "b").Get("a"); !errors.Is(err, rulecache.ErrTampered) {
+		t.Errorf("another key: %v", err)
+	}
+	// A link, or what is no file, is not followed.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Get("a"); err == nil {
+		t.Error("a directory is an entry")
+	}
+}
+
+// The oldest entries go, and processes do not disturb each other.
+func TestTheNewestStay(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for p := range 4 {
+		wg.Go(func() {
+			c := rulecache.Open(dir, key, "b")
+			for i := range 20 {
+				name := fmt.Sprint(p, i)
+				if err := c.Put(name, []byte(name)); err != nil {
+					t.Error(err)
+				}
+				if got, err := c.Get("0 0"); err == nil && string(got) != "0 0" {
+					t.Errorf("%q", got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(entries(t, dir)); n != 32 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+func TestTheProgramHasAName(t *testing.T) {
+	if a := rulecache.Builder(); a == "" || a != rulecache.Builder() {
+		t.Errorf("%q", a)
+	}
+}
