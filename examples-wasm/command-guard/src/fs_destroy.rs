@@ -1,72 +1,164 @@
 //! Deleting, emptying or moving away system trees, the home directory, or all that is in the current one.
 
 use alloc::format;
-use alloc::string::String;
 
+use crate::find;
 use crate::finding::Finding;
 use crate::hook::analysis::{Command, Word};
-use crate::places::{clean, critical, everything, wide};
-use crate::text::Text;
+use crate::places::Place;
+use crate::removal::{self, Removal};
+use crate::text::{shown, Text};
 
 const RULE: &str = "fs-destroy";
 
-pub fn judge(_: &Text, c: &Command) -> Option<Finding> {
-    deletes(c).map(|what| Finding::block(RULE, what))
-}
-
-fn deletes(c: &Command) -> Option<String> {
-    let targets = || c.args().iter().filter(|w| !w.text.starts_with('-'));
-    let says = |w: &Word, does: &str| format!("{} would {} {}", c.name, does, w.text);
-    match c.name.as_str() {
-        "rm" | "shred" | "srm" => {
-            let deep = c.has_flag('r', &["recursive"]) || c.has_flag('R', &[]);
-            targets().find(|w| ((deep || w.glob) && wide(c, w)) || critical(w) || everything(w)).map(|w| says(w, "delete"))
-        }
-        "unlink" | "rimraf" | "del" | "del-cli" | "trash" | "trash-put" => {
-            targets().find(|w| wide(c, w) || critical(w)).map(|w| says(w, "delete"))
-        }
-        // Their last place is made like the first, or emptied.
-        "rsync" if c.args().iter().any(|w| w.text.starts_with("--del") || w.text == "--remove-source-files") => {
-            targets().find(|w| wide(c, w)).map(|w| says(w, "delete what is below"))
-        }
-        "tar" if c.has_flag('\0', &["remove-files"]) => targets().find(|w| wide(c, w)).map(|w| says(w, "delete")),
-        "mv" => targets().take(targets().count().saturating_sub(1)).find(|w| wide(c, w)).map(|w| says(w, "move away")),
-        "find" => {
-            // Before the first expression stand the places where it starts; none means here.
-            let acts = c.args().iter().any(|w| w.text == "-delete")
-                || c.args().windows(2).any(|w| {
-                    matches!(w[0].text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")
-                        && matches!(w[1].text.rsplit('/').next(), Some("rm" | "shred" | "unlink" | "chmod" | "chown"))
-                });
-            let mut places = c.args().iter().take_while(|w| !w.text.starts_with(&['-', '(', '!'][..]));
-            if acts {
-                let here = Word { text: ".".into(), known: true, ..Word::default() };
-                if places.clone().next().is_none() && c.cwd.is_some() && wide(c, &here) {
-                    return Some("find would change all that is there".into());
-                }
-                places.find(|w| !clean(c, w).is_empty() && wide(c, w)).map(|w| says(w, "change what is below"))
-            } else {
-                None
+pub fn judge(t: &Text, c: &Command) -> Option<Finding> {
+    let removals = removal::of(t, c);
+    let named = removals.iter().find(|r| lost(t, c, r));
+    if let Some(r) = named {
+        return Some(Finding::block(RULE, format!("{} would {} {}", shown(&c.name), r.does, r.shown)));
+    }
+    if !removal::deletes_operands(c) {
+        return None;
+    }
+    // What a search hands on, where the words do not tell it.
+    let handed = c.args_open || c.args().iter().any(|w| !w.known || w.text.contains("{}"));
+    if handed {
+        let searches = find::handing_on(t, c);
+        for s in &searches {
+            let place = s.places.iter().find(|p| p.is_wide() || below_wide(p) || !s.chooses && p.is_here() && c.name != "mv");
+            if let Some(p) = place {
+                let at = if p.path.is_empty() { "the current directory" } else { &p.path };
+                return Some(Finding::block(RULE, format!("{} would delete what is found below {}", c.name, at)));
             }
         }
-        _ => None,
+        if !searches.is_empty() {
+            return None; // it is known where they are
+        }
     }
+    let doubt = removals.iter().find(|r| r.place.open && doubtful(t, c, r))?;
+    Some(Finding::ask("unknown", format!("what {} would {} cannot be told beforehand: {}", c.name, doubt.does, doubt.shown)))
+}
+
+/// Whether what is lost cannot be made good.
+fn lost(t: &Text, c: &Command, r: &Removal) -> bool {
+    let p = &r.place;
+    if p.open {
+        return false;
+    }
+    let whole = r.deep || p.glob;
+    if whole && (p.is_tree() || p.is_home()) || p.is_critical() {
+        return true;
+    }
+    if r.does == "empty" {
+        return false;
+    }
+    // Moving all that is here elsewhere is a way to work, and so is choosing among it.
+    if r.moves {
+        return p.is_home();
+    }
+    if p.glob {
+        // In another directory only if it is certain to be there.
+        return p.is_bare_pattern() || !c.args().is_empty() && bare(c) && came_by_chance(t, c);
+    }
+    r.deep && p.is_here()
+}
+
+/// Whether an argument is a bare pattern as it is written.
+fn bare(c: &Command) -> bool {
+    c.args().iter().any(|w| w.glob && Place { path: w.text.trim_start_matches("./").into(), glob: true, open: false }.is_bare_pattern())
+}
+
+/// Whether the command runs in its directory even if the `cd` before it failed.
+fn came_by_chance(t: &Text, c: &Command) -> bool {
+    let before = t.shell.commands.iter().take_while(|o| !core::ptr::eq(*o, c)).filter(|o| o.name == "cd" || o.name == "pushd").last();
+    c.cwd.is_some() && before.map_or(false, |cd| cd.raw.trim_end().ends_with(';'))
+}
+
+/// A place in which a search finds what must not be lost, though it is no tree itself.
+fn below_wide(p: &Place) -> bool {
+    p.path.starts_with("/etc/") || p.path.starts_with("/boot/")
+}
+
+/// Whether a place that is not known may be one that must not be lost.
+fn doubtful(t: &Text, c: &Command, r: &Removal) -> bool {
+    if temporary(t, c) {
+        return false;
+    }
+    let deep = r.deep && !r.moves && !matches!(c.name.as_str(), "unlink" | "rmdir");
+    r.place.readings().iter().any(|p| {
+        (deep || p.glob) && (p.is_wide() || p.is_here() && deep) || p.is_critical()
+    })
+}
+
+/// Whether what a word holds comes from a program that makes a new name, or names what belongs to the project.
+fn temporary(t: &Text, c: &Command) -> bool {
+    let unknown = || c.args().iter().filter(|w: &&Word| !w.known);
+    let fine = |w: &Word| {
+        !w.from.is_empty()
+            && w.from.iter().all(|&i| {
+                t.shell.commands.get(i).map_or(false, |o| matches!(o.name.as_str(), "mktemp" | "gmktemp" | "tempfile"))
+            })
+            || made_here(t.source, &w.text)
+    };
+    unknown().all(fine)
+}
+
+/// Whether the variable of a word is given a new name by the text: `x=$(mktemp -d)`.
+fn made_here(source: &str, word: &str) -> bool {
+    let name: &str = word.trim_start_matches(&['$', '{', '"'][..]);
+    let end = name.find(|ch: char| !ch.is_ascii_alphanumeric() && ch != '_').unwrap_or(name.len());
+    let name = &name[..end];
+    !name.is_empty()
+        && word.starts_with('$')
+        && ["$(mktemp", "\"$(mktemp", "`mktemp"].iter().any(|made| source.contains(&format!("{}={}", name, made)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hook::analysis::Shell;
     use crate::places::tests::command;
 
     #[test]
     fn deleting() {
+        let shell = Shell::default();
+        let t = Text { source: "", shell: &shell, programs: &[] };
         for (line, want) in [
-            ("find / -delete", true),
-            ("find . -delete", false),
-            ("find ./ -name x -delete", false),
-            ("rm -rf .", true),
+            ("find / -delete", Some(false)),
+            ("find /etc -name x -delete", Some(false)),
+            ("find . -delete", Some(false)),
+            ("find . -type f -delete", Some(false)),
+            ("find ./ -name x -delete", None),
+            ("find build -delete", None),
+            ("rm -rf .", Some(false)),
+            ("rm -rf / tmp/x", Some(false)),
+            ("rm * -fr", Some(false)),
+            ("rm -f /etc/hosts", Some(false)),
+            ("rm -rf ~/.cache/x", None),
+            ("rm -rf $X", Some(true)),
+            ("rm -rf $X/build", None),
+            ("rm -rf /opt/$X", Some(true)),
+            ("rm -rf ${X:?}/*", None),
+            ("rm -f $X", None),
+            ("rsync -a --delete ~/ backup/", None),
+            ("rsync -a --delete empty/ ~/", Some(false)),
+            ("rsync -a --del x/ web:/etc/", Some(false)),
+            ("mv ~/* /tmp", Some(false)),
+            ("mv ./* ../new", None),
+            ("mv /etc/hosts x", Some(false)),
+            ("tar -C / --remove-files -cf x.tar etc", Some(false)),
+            ("tar cf x.tar --remove-files build", None),
+            ("zip -rm x.zip /usr", Some(false)),
+            ("shred -u ~/notes.txt", None),
+            ("truncate -s 0 /etc/hosts", Some(false)),
+            ("truncate -s 0 app.log", None),
+            ("cp /dev/null /etc/fstab", Some(false)),
+            ("coreutils rm -rf /", Some(false)),
+            ("git -C ~ clean -fdxq", Some(false)),
+            ("git clean -fdx", None),
+            ("Remove-Item -Recurse -Force C:\\Windows", Some(false)),
         ] {
-            assert_eq!(deletes(&command(line)).is_some(), want, "{line}");
+            assert_eq!(judge(&t, &command(line)).map(|f| f.ask), want, "{line}");
         }
     }
 }

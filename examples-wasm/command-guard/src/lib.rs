@@ -7,21 +7,27 @@
 
 extern crate alloc;
 
+mod ansible;
+mod args;
 mod code;
 mod disk;
+mod find;
 mod finding;
 mod fork_bomb;
 mod fs_destroy;
 mod lines;
 mod listed;
+mod modes;
 mod options;
 mod permissions;
 mod places;
 mod power;
 mod remote_exec;
+mod removal;
 mod system_file;
 mod text;
 mod unknown;
+mod writes;
 
 use alloc::string::String;
 use alloc::vec::Vec;

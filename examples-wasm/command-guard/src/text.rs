@@ -29,6 +29,18 @@ impl<'a> Text<'a> {
             Some(from)
         })
     }
+
+    /// The wrappers that run a command, the innermost first.
+    pub fn ancestors<'b>(&'b self, c: &Command) -> impl Iterator<Item = &'a Command> + 'b {
+        let mut at = c.parent;
+        let mut left = self.shell.commands.len();
+        core::iter::from_fn(move || {
+            left = left.checked_sub(1)?;
+            let outer = self.shell.commands.get(at?)?;
+            at = outer.parent;
+            Some(outer)
+        })
+    }
 }
 
 /// A program's name for a message.

@@ -13,11 +13,8 @@ pub fn judge(t: &Text) -> Option<Finding> {
         return Some(Finding::ask(RULE, format!("what this would run cannot be told beforehand: {}", u.raw)));
     }
     shell.commands.iter().find_map(|c| {
-        let deep = c.name == "rm" && (c.has_flag('r', &["recursive"]) || c.has_flag('R', &[]));
         if c.name.is_empty() {
             Some(Finding::ask(RULE, format!("which program this runs cannot be told beforehand: {}", c.raw)))
-        } else if deep && (c.args_open || c.args().iter().any(|w| !w.known)) {
-            Some(Finding::ask(RULE, format!("what this would delete cannot be told beforehand: {}", c.raw)))
         } else {
             None
         }
