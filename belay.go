@@ -204,6 +204,8 @@ func (b *Belay) Reload(ctx context.Context) error {
 	} else if err == nil {
 		if now.rules, backToRules, err = b.conf.loader.UseRules(now.file.Enabled(), false); err != nil {
 			err = fmt.Errorf("%w: %w", ErrConfig, err)
+		} else {
+			err = b.conf.loader.CheckConfigs(now.file)
 		}
 	}
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/kernel"
@@ -112,16 +113,16 @@ func (b *Belay) Bindings() []wire.Hook {
 	b.conf.mu.Lock()
 	defer b.conf.mu.Unlock()
 	file := b.conf.now.file
-	modules := map[string]string{}
+	written := map[string]config.Binding{}
 	for _, h := range file.Hooks {
-		modules[h.Name] = h.Module
+		written[h.Name] = h
 	}
 	out := []wire.Hook{}
 	if b.o.NoHooks {
 		out = append(out, b.conf.examined()...)
 	} else {
 		for _, h := range b.kernel.Hooks() {
-			h.Module = modules[h.Name]
+			h.Module, h.ConfigFile = written[h.Name].Module, written[h.Name].ConfigFile
 			if h.Problem != "" && h.Detail != "" {
 				h.Problem += " (" + h.Detail + ")"
 			}

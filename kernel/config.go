@@ -104,10 +104,12 @@ type BindingSpec struct {
 	Tier     phases.Tier  // that the hook must have at least; "" means any
 	Match    *tiers.Match // nil means the manifest's
 	Config   jsontext.Value
-	Allowed  []string // capabilities; nil means everything that the manifest declares
-	Budget   tiers.Budget
-	Mode     phases.Mode // "" means enforce
-	HTTP     any         // what the Loader makes a Loaded.HTTP of; nil means no host is allowed
+	// Place says where the member of Config that a JSON Pointer names was written, "" when that is not known; may be nil
+	Place   func(pointer string) string
+	Allowed []string // capabilities; nil means everything that the manifest declares
+	Budget  tiers.Budget
+	Mode    phases.Mode // "" means enforce
+	HTTP    any         // what the Loader makes a Loaded.HTTP of; nil means no host is allowed
 	// the record redacts what its rewrites take out; nil means that it does if the hook imports find_secrets
 	Redacts *bool
 	State   string // namespace of its state; "" means Name

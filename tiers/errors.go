@@ -18,6 +18,14 @@ type Error struct {
 	Field string
 	Text  string
 	Cause error
+	// Faults are, for ErrConfig, the members of the configuration at fault, at most 8; Text has them all.
+	Faults []ConfigFault
+}
+
+// ConfigFault is one fault of a configuration.
+type ConfigFault struct {
+	Pointer string // RFC 6901, into the configuration: the member itself, also one that the schema does not know
+	Text    string // for people, with the place
 }
 
 func (e *Error) Error() string {

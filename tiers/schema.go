@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 const maxSchema = 32 << 10
@@ -83,34 +84,55 @@ func (m *Manifest) ValidateConfig(config jsontext.Value) error {
 		return &Error{Class: ErrConfig, Text: "too large for a schema of so many parts"}
 	}
 	if err := schema.Validate(doc); err != nil {
-		return &Error{Class: ErrConfig, Text: explain(err), Cause: err}
+		faults := explain(err)
+		var lines []string
+		for _, f := range faults {
+			lines = append(lines, f.Text)
+		}
+		return &Error{Class: ErrConfig, Text: strings.Join(lines, "; "), Cause: err, Faults: faults}
 	}
 	return nil
 }
 
-// explain lists the leaves of a validation error, one line each.
-func explain(err error) string {
+// explain lists the leaves of a validation error.
+func explain(err error) []ConfigFault {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
-		return firstLine(err)
+		return []ConfigFault{{Text: firstLine(err)}}
 	}
-	var lines []string
+	var faults []ConfigFault
 	var walk func(v *jsonschema.ValidationError)
 	walk = func(v *jsonschema.ValidationError) {
-		if len(v.Causes) == 0 && len(lines) < 8 {
+		if len(v.Causes) == 0 && len(faults) < 8 {
 			text := firstLine(v)
 			if i := strings.LastIndex(text, "': "); i >= 0 {
 				text = text[i+3:]
 			}
-			lines = append(lines, fmt.Sprintf("/%s: %s", strings.Join(v.InstanceLocation, "/"), text))
+			faults = append(faults, ConfigFault{Pointer: pointerOf(v),
+				Text: fmt.Sprintf("/%s: %s", strings.Join(v.InstanceLocation, "/"), text)})
 		}
 		for _, c := range v.Causes {
 			walk(c)
 		}
 	}
 	walk(invalid)
-	slices.Sort(lines) // the validator goes through members in any order
-	return strings.Join(lines, "; ")
+	// The validator goes through members in any order.
+	slices.SortFunc(faults, func(a, b ConfigFault) int { return strings.Compare(a.Text, b.Text) })
+	return faults
+}
+
+// pointerOf is the member at fault: of an object with members that the schema does not know,
+// the first of these.
+func pointerOf(v *jsonschema.ValidationError) string {
+	at := slices.Clone(v.InstanceLocation)
+	if more, ok := v.ErrorKind.(*kind.AdditionalProperties); ok && len(more.Properties) > 0 {
+		at = append(at, slices.Min(more.Properties))
+	}
+	var p strings.Builder
+	for _, step := range at {
+		p.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step))
+	}
+	return p.String()
 }
 
 func firstLine(err error) string {

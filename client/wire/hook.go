@@ -16,7 +16,8 @@ type Hook struct {
 	Mutates      []phases.Phase `json:"mutates,omitzero"`
 	Capabilities []string       `json:"capabilities"` // that it really holds
 	Disabled     bool           `json:"disabled,omitzero"`
-	Problem      string         `json:"problem,omitzero"` // why it blocks its phases; safe to show
+	Problem      string         `json:"problem,omitzero"`     // why it blocks its phases; safe to show
+	ConfigFile   string         `json:"config_file,omitzero"` // that holds its options, as belay.yaml names it
 
 	// Detail is the cause of Problem. The kernel sets it, and it is not on the wire.
 	Detail string `json:"-"`

@@ -88,6 +88,15 @@ func (s *Set) ByDigest(digest string) (Hook, bool) {
 	return h, ok
 }
 
+// OptionsFile is the file in the state directory that the hook's options stand in where an
+// operator names no other: there are files in its form that people have already. "": none.
+func OptionsFile(name string) string {
+	if name == "command-intercept" {
+		return "command-intercept.yaml"
+	}
+	return ""
+}
+
 // Trusted reports whether a file with the digest is one of the embedded hooks.
 func (s *Set) Trusted(digest string) bool {
 	_, ok := s.byDigest[digest]

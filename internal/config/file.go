@@ -30,9 +30,9 @@ func ReadFile(dir string) ([]byte, error) {
 	return statedir.Read(filepath.Join(dir, FileName), strictyaml.MaxSize)
 }
 
-// Load reads belay.yaml in dir, and its revision: that of no bytes where there is no file,
-// "" where it cannot be read. Errors are ErrMissing or ErrUnusable; beside one stands a
-// configuration that says nothing. Safe for concurrent use.
+// Load reads belay.yaml in dir with the files of options that it names, and its revision: that
+// of no bytes where there is no file, "" where it cannot be read. Errors are ErrMissing or ErrUnusable;
+// beside one stands a configuration that says nothing. Safe for concurrent use.
 func Load(dir string) (f *File, revision string, err error) {
 	none := &File{Version: Version}
 	src, err := ReadFile(dir)
@@ -45,5 +45,8 @@ func Load(dir string) (f *File, revision string, err error) {
 	if f, err = Parse(src); err != nil {
 		return none, Revision(src), fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
-	return f, Revision(src), nil
+	if err := f.ReadConfigs(dir); err != nil {
+		return none, Revision(src), fmt.Errorf("%w: %w", ErrUnusable, err)
+	}
+	return f, f.Revision(src), nil
 }

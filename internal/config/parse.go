@@ -8,6 +8,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -37,6 +38,7 @@ var ErrConfig = errors.New("configuration not valid")
 // Error names a fault of the configuration and its place. It is of class
 // ErrConfig.
 type Error struct {
+	File    string // that has the fault; "": belay.yaml
 	Line    int    // from 1; 0 when not known
 	Pointer string // RFC 6901, into the file
 	Reason  string
@@ -44,7 +46,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := FileName
+	s := cmp.Or(e.File, FileName)
 	if e.Line > 0 {
 		s += fmt.Sprintf(":%d", e.Line)
 	}
@@ -92,7 +94,8 @@ type File struct {
 
 	Recordings *Recordings `json:"recordings,omitzero"` // nil: full inputs are not kept
 
-	doc *strictyaml.Document
+	doc     *strictyaml.Document
+	configs map[string]configFile // of bindings with a ConfigFile that was read, by their names
 }
 
 // Errorf makes an error of class ErrConfig about the place that an RFC 6901 pointer
@@ -117,6 +120,10 @@ type Binding struct {
 	Tier   phases.Tier    `json:"tier,omitzero"`
 	Match  *tiers.Match   `json:"match,omitzero"` // default: the manifest's
 	Config jsontext.Value `json:"config,omitzero"`
+	// ConfigFile is a YAML file that holds Config, below the state directory unless absolute: ReadConfigs reads it.
+	ConfigFile string `json:"config_file,omitzero"`
+	// ConfigFileOptional: where there is no such file, the hook has no configuration; default: that is a fault
+	ConfigFileOptional bool `json:"config_file_optional,omitzero"`
 	// what the operator allows; an empty list allows nothing beyond reading the input
 	Capabilities []string       `json:"capabilities"`
 	Budget       tiers.Budget   `json:"budget,omitzero"`
@@ -296,6 +303,9 @@ func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 	}
 	if len(b.Config) > 0 && b.Config.Kind() != '{' {
 		return c.errorf(at+"/config", "must be a mapping")
+	}
+	if err := b.validateConfigFile(c, at); err != nil {
+		return err
 	}
 	if b.Budget.Fuel < 0 || b.Budget.DeadlineMS < 0 || b.Budget.MemoryMiB < 0 {
 		return c.errorf(at+"/budget", "cannot be negative")

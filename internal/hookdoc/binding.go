@@ -27,7 +27,7 @@ func Block(b config.Binding, options []Option) (string, error) {
 		return "", fmt.Errorf("%w: the binding is not the only one", config.ErrConfig)
 	}
 	out := strings.TrimRight(string(text), "\n") + "\n"
-	if defaults := defaultsOf(options); len(b.Config) == 0 && len(defaults) > 0 {
+	if defaults := defaultsOf(options); len(b.Config) == 0 && b.ConfigFile == "" && len(defaults) > 0 {
 		j, err := json.Marshal(defaults, json.Deterministic(true), jsontext.SpaceAfterColon(true),
 			jsontext.SpaceAfterComma(true))
 		if err != nil {

@@ -40,6 +40,10 @@ type Request struct {
 	AnyTool  bool
 	Allow    []string // capabilities; nil allows all that the manifest declares
 	Config   jsontext.Value
+	// ConfigFile and ConfigFileOptional are as in config.Binding, in place of Config.
+	ConfigFile         string
+	ConfigFileOptional bool
+
 	Mode     phases.Mode
 	Compiler []string    // as loader.Options.Compiler
 	Tier     phases.Tier // trusted: refused unless it is, and blocking its phases when it is not any more
@@ -72,7 +76,11 @@ func Hook(ctx context.Context, dir trust.Dir, r Request) (kernel.BindingSpec, lo
 	if err != nil {
 		return none, info, err
 	}
-	if _, err := config.AddBinding(src, b); err != nil { // before the time for compiling is spent
+	edited, err := config.AddBinding(src, b) // before the time for compiling is spent
+	if err != nil {
+		return none, info, err
+	}
+	if err := optionsFit(dir.Path, edited, &b, info.Manifest); err != nil {
 		return none, info, err
 	}
 	if err := loader.CompileOnce(ctx, dir.Path, file, info.Manifest, r.Compiler); err != nil {
@@ -94,6 +102,28 @@ func Hook(ctx context.Context, dir trust.Dir, r Request) (kernel.BindingSpec, lo
 		return none, info, err
 	}
 	return loader.Spec(b), info, nil
+}
+
+// optionsFit holds the file of options of a binding to the schema of its hook.
+func optionsFit(dir string, edited []byte, b *config.Binding, m *tiers.Manifest) error {
+	if b.ConfigFile == "" {
+		return nil
+	}
+	f, err := config.Parse(edited)
+	if err != nil {
+		return err
+	}
+	if err := f.ReadConfigs(dir); err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	for i := range f.Hooks {
+		if f.Hooks[i].Name == b.Name {
+			if err := m.ValidateConfig(f.Hooks[i].Config); err != nil {
+				return fmt.Errorf("%w: %w", ErrRefused, f.ConfigError(b.Name, err))
+			}
+		}
+	}
+	return nil
 }
 
 func (r *Request) file() ([]byte, error) {
@@ -123,7 +153,8 @@ func (r *Request) binding(info *loader.Info) (config.Binding, error) {
 	m := info.Manifest
 	b := config.Binding{
 		Name: r.Name, Module: r.Module, Phases: r.Phases, Priority: r.Priority,
-		Config: r.Config, Capabilities: r.Allow, Mode: r.Mode, Tier: r.Tier,
+		Config: r.Config, ConfigFile: r.ConfigFile, ConfigFileOptional: r.ConfigFileOptional,
+		Capabilities: r.Allow, Mode: r.Mode, Tier: r.Tier,
 	}
 	if b.Name == "" {
 		b.Name = path.Base(m.Name)

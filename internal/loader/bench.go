@@ -293,8 +293,11 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
 	dir := filepath.Dir(abs)
+	if err := f.ReadConfigs(dir); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
+	}
 	policy := trust.Dir{Path: dir, Signatures: b.signatures}.Open(nil)
-	revision := config.Revision(src)
+	revision := f.Revision(src)
 	if r := policy.Revision(); r != "" {
 		revision += "+" + r
 	}

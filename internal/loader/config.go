@@ -16,7 +16,9 @@ func Config(f *config.File, revision string) *kernel.Config {
 	cfg.OpenShells = f.OpenShells
 	leaseConfig(cfg, f)
 	for _, c := range f.Enabled() {
-		cfg.Bindings = append(cfg.Bindings, Spec(c))
+		spec := Spec(c)
+		spec.Place = func(pointer string) string { return f.ConfigPlace(c.Name, pointer) }
+		cfg.Bindings = append(cfg.Bindings, spec)
 	}
 	for _, r := range f.Require {
 		cfg.Require = append(cfg.Require, kernel.Require{Phases: r.Phases, Tools: r.Tools, Hooks: r.Hooks})

@@ -194,7 +194,7 @@ func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 		return nil, manifestErr
 	}
 	if err := c.manifest.ValidateConfig(spec.Config); err != nil {
-		return nil, err
+		return nil, placed(spec, err)
 	}
 	c.declared = declaredBy(c.manifest)
 	return c, nil

@@ -56,7 +56,7 @@ func TestReadmesOfBuiltinHooks(t *testing.T) {
 }
 
 // runBlock runs the cases of a block and returns how many there are. A block without cases holds the
-// members of a binding, or bindings.
+// members of a binding, bindings, or a file of options.
 func runBlock(t *testing.T, e *suite.Engine, h *builtin.Hook, m *tiers.Manifest, src []byte) int {
 	doc, err := strictyaml.Parse(src)
 	if err != nil {
@@ -72,6 +72,9 @@ func runBlock(t *testing.T, e *suite.Engine, h *builtin.Hook, m *tiers.Manifest,
 	}
 	if err := json.Unmarshal(doc.JSON, &members); err != nil {
 		t.Fatal(err)
+	}
+	if len(members.Hooks) == 0 && len(members.Config) == 0 && len(members.Cases) == 0 {
+		members.Config = doc.JSON // a file of options
 	}
 	for _, b := range append(members.Hooks, members.binding) {
 		if err := m.ValidateConfig(b.Config); err != nil {

@@ -56,7 +56,8 @@ change in belay.yaml, asks, and writes it.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&fix, "fix", false, "offer to grant what bound hooks import without a grant, and to bind the settings guard")
+	cmd.Flags().BoolVar(&fix, "fix", false,
+		"offer to grant what bound hooks import without a grant, and to bind the settings guard")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --fix: do not ask")
 	return cmd
 }
@@ -143,7 +144,11 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		fail("configuration", err.Error(), "Until it is mended every action is blocked.")
 		return out
 	}
-	ok("configuration", config.Revision(src))
+	if err := file.ReadConfigs(dir); err != nil {
+		fail("configuration", err.Error(), "Until it is mended every action is blocked.")
+		return out
+	}
+	ok("configuration", file.Revision(src))
 
 	out = append(out, a.examineWiring(ctx, dir)...)
 	if f := a.examineGuard(dir, file); f != nil {

@@ -191,6 +191,8 @@ func suggested(dir, name string, m *tiers.Manifest) (config.Binding, error) {
 		return f.Hooks[i], nil
 	}
 	b := config.Binding{Name: name, Module: builtinScheme + name, Capabilities: []string{}}
+	b.ConfigFile = builtin.OptionsFile(name)
+	b.ConfigFileOptional = b.ConfigFile != ""
 	for _, c := range m.Capabilities {
 		b.Capabilities = append(b.Capabilities, c.Name)
 	}

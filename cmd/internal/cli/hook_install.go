@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/strictyaml"
@@ -28,6 +29,8 @@ type hookInstallOptions struct {
 	any      bool
 	allow    []string
 	config   string
+	file     string
+	optional bool
 	observe  bool
 	trusted  bool
 	json     bool
@@ -59,6 +62,10 @@ digest it stands for and does nothing.`,
 	f.BoolVar(&options.any, "any-tool", false, "the pattern may match no tool that belay knows")
 	f.StringSliceVar(&options.allow, "allow", nil, "capabilities to allow (default: all that the manifest asks for)")
 	f.StringVar(&options.config, "config", "", "file with the hook's configuration, JSON or YAML")
+	f.StringVar(&options.file, "config-file", "",
+		"YAML file with the configuration that is read each time, below the state directory")
+	f.BoolVar(&options.optional, "config-file-optional", false,
+		"without that file the hook has no configuration; else that is a fault")
 	f.BoolVar(&options.trusted, "trusted", false,
 		"refuse it unless it is trusted, and block its phases when it is not any more")
 	f.BoolVar(&options.observe, "observe", false, "only watch what it would decide")
@@ -73,7 +80,7 @@ func (a *App) hookInstall(ctx context.Context, what string, options hookInstallO
 	}
 	req := install.Request{Compiler: a.Compiler, Name: options.name, Priority: options.priority, Allow: options.allow,
 		Tools:   options.tools,
-		AnyTool: options.any, Mode: phases.Enforce}
+		AnyTool: options.any, Mode: phases.Enforce, ConfigFile: options.file, ConfigFileOptional: options.optional}
 	if options.trusted {
 		req.Tier = phases.Trusted
 	}
@@ -90,6 +97,9 @@ func (a *App) hookInstall(ctx context.Context, what string, options hookInstallO
 	}
 	if isBuiltin(what) {
 		req.Module = what
+		if file := builtin.OptionsFile(strings.TrimPrefix(what, builtinScheme)); options.config == "" && options.file == "" {
+			req.ConfigFile, req.ConfigFileOptional = file, file != ""
+		}
 	} else if isRegistry(what) {
 		p, err := a.fetchToInstall(ctx, what, options.registryOptions, options.json)
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/belay-hooks/belay/internal/rules"
 )
 
-// watch takes up what changed on the disk: belay.yaml or a rules file when it has become another file,
-// a module that could not be loaded when there is another file in its place, and all of
+// watch takes up what changed on the disk: belay.yaml, a rules file or a file of options when it has become
+// another file, a module that could not be loaded when there is another file in its place, and all of
 // it again for as long as it cannot be used. A module that is found broken is loaded once
 // more: its file may be back since, and then no later look tells that. What keeps a reload from being done (a pipe
 // that stands in for a key, a store without space) ends without a change of belay.yaml.
@@ -45,12 +45,15 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// written has a glance at belay.yaml and the rules files that it binds.
+// written has a glance at belay.yaml, and at the rules files and files of options that it names.
 func (s *Server) written() string {
 	all := glance(filepath.Join(s.o.Dir, config.FileName))
 	for _, b := range s.host.Bindings() {
 		if file, _, ok := rules.ParseModule(b.Module); ok && !b.Disabled {
 			all += " " + glance(s.inside(file))
+		}
+		if b.ConfigFile != "" && !b.Disabled {
+			all += " " + glance(s.inside(b.ConfigFile))
 		}
 	}
 	return all

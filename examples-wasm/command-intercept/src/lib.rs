@@ -1,0 +1,127 @@
+//! Changes calls of tools before policy sees them, as `command-intercept.yaml` says: searches leave out directories,
+//! arguments get defaults, and a tool is refused in favour of a better one.
+//!
+//! Without configuration, and for tools that it does not name, nothing happens. What is not understood fails.
+
+mod exclude;
+mod glob;
+
+use belay_hook as hook;
+use hook::json::Value;
+use hook::{config, input, pointer};
+
+hook::export!(pre_tool => pre_tool);
+
+/// A call on its way through the transformers of its tool.
+struct Call {
+    tool: String,   // belay's name, such as glob
+    native: String, // the runtime's own
+    runtime: String,
+    args: Value, // as the transformers before have left them
+    changed: Vec<String>,
+    notes: Vec<String>, // for the agent
+    refused: Option<String>,
+}
+
+impl Call {
+    fn text(&self, name: &str) -> &str {
+        self.args.text(name)
+    }
+
+    fn set(&mut self, name: &str, value: Value) {
+        if let Value::Object(members) = &mut self.args {
+            match members.iter_mut().find(|(n, _)| n == name) {
+                Some((_, old)) => *old = value,
+                None => members.push((name.to_string(), value)),
+            }
+            if !self.changed.iter().any(|n| n == name) {
+                self.changed.push(name.to_string());
+            }
+        }
+    }
+}
+
+fn pre_tool() -> hook::Result {
+    if config::bool("/enabled") == Some(false) {
+        return Ok(());
+    }
+    let tool = input::text("/tool").ok_or("the action has no tool")?;
+    let native = input::text("/native_tool").unwrap_or_else(|| tool.clone());
+    let settings = match config::value(&pointer(&["tools", &native])).or_else(|| config::value(&pointer(&["tools", &tool]))) {
+        Some(settings) => settings,
+        None => return Ok(()),
+    };
+    if settings.get("enabled").and_then(Value::as_bool) == Some(false) {
+        return Ok(());
+    }
+    let args = match input::value("/args") {
+        Some(args @ Value::Object(_)) => args,
+        _ => return Ok(()),
+    };
+    let runtime = input::text("/runtime").unwrap_or_default();
+    let mut call = Call { tool, native, runtime, args, changed: Vec::new(), notes: Vec::new(), refused: None };
+    for transformer in settings.list("transformers") {
+        let options = transformer.get("config").cloned().unwrap_or(Value::Null);
+        match transformer.text("name") {
+            "exclude_directories" => exclude::apply(&mut call, &options)?,
+            "default_args" => default_args(&mut call, &options),
+            "substitute_tool" => substitute_tool(&mut call, &options),
+            other => return Err(format!("configuration: there is no transformer {}", other).into()),
+        }
+        if call.refused.is_some() {
+            break;
+        }
+    }
+    finish(call)
+}
+
+fn finish(call: Call) -> hook::Result {
+    if let Some(reason) = call.refused {
+        hook::block(&reason);
+        return Ok(());
+    }
+    for name in &call.changed {
+        if let Some(value) = call.args.get(name) {
+            hook::rewrite(&pointer(&["args", name]), &value.to_json());
+        }
+    }
+    if !call.notes.is_empty() {
+        hook::add_context(clip(&call.notes.join("\n"), 4000));
+    }
+    Ok(())
+}
+
+/// Fills in the arguments that the call leaves out.
+fn default_args(call: &mut Call, options: &Value) {
+    let mut filled = Vec::new();
+    for (name, value) in options.get("args").map(Value::members).unwrap_or(&[]) {
+        if call.args.get(name).is_none() {
+            call.set(name, value.clone());
+            filled.push(format!("{}={}", name, clip(&value.to_json(), 200)));
+        }
+    }
+    if !filled.is_empty() {
+        call.notes.push(format!("{} got default arguments: {}", call.native, filled.join(", ")));
+    }
+}
+
+/// Refuses the tool and names the better one.
+fn substitute_tool(call: &mut Call, options: &Value) {
+    let mut reason = format!("{} is not used here: use {} instead", call.native, options.text("tool"));
+    if !options.text("reason").is_empty() {
+        reason.push_str(&format!(" ({})", options.text("reason")));
+    }
+    call.refused = Some(reason);
+}
+
+/// The beginning of a text, at most `max` bytes.
+fn clip(text: &str, max: usize) -> &str {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests;
