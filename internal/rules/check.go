@@ -20,7 +20,8 @@ var (
 	metaKey  = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,127}\z`)
 )
 
-func (f *File) check() error {
+// checkHead checks what is not of one rule, before the rules are looked at.
+func (f *File) checkHead(rules int) error {
 	switch {
 	case f.Version != Version:
 		return f.doc.Errorf("/version", "must be %s", Version)
@@ -30,65 +31,101 @@ func (f *File) check() error {
 		return f.doc.Errorf("/description", "longer than %d bytes", maxText)
 	case f.CannotTell != "" && f.CannotTell != "ask" && f.CannotTell != "block":
 		return f.doc.Errorf("/cannot_tell", "must be ask or block")
-	case len(f.Rules) == 0:
+	case rules == 0:
 		return f.doc.Errorf("/rules", "has no rule")
-	case len(f.Rules) > MaxRules:
+	case rules > MaxRules:
 		return f.doc.Errorf(fmt.Sprintf("/rules/%d", MaxRules), "at most %d rules", MaxRules)
 	}
-	names, limits := map[string]string{}, 0
+	return nil
+}
+
+// check returns the faults of the rules that could be decoded: of each rule, as many as do not follow from each other.
+func (f *File) check() (faults []error) {
+	names, limits, whole := map[string]string{}, 0, true
 	for i := range f.Rules {
 		r := &f.Rules[i]
-		r.at = fmt.Sprintf("/rules/%d", i)
-		if !ruleName.MatchString(r.Name) {
-			return f.doc.Errorf(r.at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
+		if r.faulty {
+			whole = false
+			continue
 		}
-		if before, ok := names[r.Name]; ok {
-			return f.doc.Errorf(r.at+"/name", "line %d has a rule named %s, too", f.doc.Line(before), r.Name)
+		if len(faults) > maxFaults {
+			return faults
 		}
-		names[r.Name] = r.at + "/name"
-		if err := f.checkRule(r); err != nil {
-			return err
+		before, taken := names[r.Name]
+		switch {
+		case !ruleName.MatchString(r.Name):
+			faults = append(faults,
+				f.doc.Errorf(r.at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes"))
+		case taken:
+			faults = append(faults,
+				f.doc.Errorf(r.at+"/name", "line %d has a rule named %s, too", f.doc.Line(before), r.Name))
+		default:
+			names[r.Name] = r.at + "/name"
 		}
+		faults = append(faults, f.checkRule(r)...)
 		if r.answer == answerLimit {
-			if limits++; limits > maxLimits {
-				return f.doc.Errorf(r.at+"/limit", "at most %d rules of a file have a limit", maxLimits)
+			if limits++; limits == maxLimits+1 {
+				faults = append(faults, f.doc.Errorf(r.at+"/limit", "at most %d rules of a file have a limit", maxLimits))
 			}
 		}
 	}
+	if len(faults) > 0 || !whole {
+		return faults
+	}
+	places := map[string]bool{}
+	for i := range f.Rules {
+		r := &f.Rules[i]
+		for _, ptr := range r.textsAt() {
+			places[ptr] = true
+		}
+		if len(places) > maxPlaces {
+			return []error{f.doc.Errorf(r.at, "at most %d different places of texts in a file", maxPlaces)}
+		}
+	}
+	for name, values := range f.configs() {
+		if len(values) > maxList {
+			return []error{f.doc.Errorf("/rules", "ask about more than %d values of the member %s of config", maxList, name)}
+		}
+	}
 	if len(f.configs()) > maxConfigs {
-		return f.doc.Errorf("/rules", "ask about more than %d members of config", maxConfigs)
+		return []error{f.doc.Errorf("/rules", "ask about more than %d members of config", maxConfigs)}
 	}
 	return f.checkTogether()
 }
 
-func (f *File) checkRule(r *Rule) error {
+func (f *File) checkRule(r *Rule) (faults []error) {
+	add := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
 	found := r.answers()
 	switch {
 	case len(found) == 0:
-		return f.doc.Errorf(r.at, "has no answer: one of block, ask, annotate, limit, require_lease, require_stage, "+
-			"redact, default, fix and scopes, with what it says")
+		add(f.doc.Errorf(r.at, "has no answer: one of block, ask, annotate, limit, require_lease, require_stage, "+
+			"redact, default, fix and scopes, with what it says"))
 	case len(found) > 1:
-		return f.doc.Errorf(r.at+"/"+found[1].String(), "a rule has one answer, and %s is another", found[0])
+		add(f.doc.Errorf(r.at+"/"+found[1].String(), "a rule has one answer, and %s is another", found[0]))
+	default:
+		r.answer = found[0]
 	}
-	r.answer = found[0]
 	if err := f.checkPhases(r); err != nil {
-		return err
-	}
-	if r.When == nil {
-		return f.doc.Errorf(r.at, "when is missing: {} matches every action of the phase")
+		return append(faults, err) // what it matches and answers depends on them
 	}
 	if r.CannotTell != "" && r.CannotTell != "ask" && r.CannotTell != "block" {
-		return f.doc.Errorf(r.at+"/cannot_tell", "must be ask or block")
+		add(f.doc.Errorf(r.at+"/cannot_tell", "must be ask or block"))
 	}
-	if err := f.checkMatch(r, r.When, r.at+"/when"); err != nil {
-		return err
+	if r.When == nil {
+		return append(faults, f.doc.Errorf(r.at, "when is missing: {} matches every action of the phase"))
 	}
+	add(f.checkMatch(r, r.When, r.at+"/when"))
 	if r.Unless != nil {
-		if err := f.checkUnless(r); err != nil {
-			return err
-		}
+		add(f.checkUnless(r))
 	}
-	return f.checkAnswer(r)
+	if r.answer != 0 {
+		add(f.checkAnswer(r))
+	}
+	return faults
 }
 
 // cannotTell is the answer where it cannot be told whether the rule applies.
@@ -189,8 +226,8 @@ func (f *File) checkMatch(r *Rule, m *Match, at string) error {
 
 // itemAt is the pointer of an entry of a list, or of the text that stands in its place.
 func itemAt(f *File, at string, i int) string {
-	if v, ok := phases.Get(f.doc.JSON, at); ok && v.Kind() == '[' {
-		return fmt.Sprintf("%s/%d", at, i)
+	if one := fmt.Sprintf("%s/%d", at, i); f.doc.Has(one) {
+		return one
 	}
 	return at
 }
@@ -531,40 +568,46 @@ func rewritable(p phases.Phase, ptr string) bool {
 }
 
 // checkTogether compares rules that match the same actions.
-func (f *File) checkTogether() error {
-	type same struct{ match, kind string }
-	before := map[same][]*Rule{}
+func (f *File) checkTogether() (faults []error) {
+	limits := map[string][]*Rule{}                   // by what they match
+	type place struct{ match, kind, pointer string } // that rules set
+	set := map[place]*Rule{}
 	for i := range f.Rules {
 		r := &f.Rules[i]
 		switch r.answer {
-		case answerLimit, answerDefault, answerFix:
-		default:
-			continue
-		}
-		key := same{match: r.canonical(), kind: r.answer.String()}
-		for _, other := range before[key] {
-			if err := f.contradicts(other, r); err != nil {
-				return err
+		case answerLimit:
+			key := r.canonical()
+			for _, other := range limits[key] { // of maxLimits
+				if err := f.limitsContradict(other, r); err != nil {
+					faults = append(faults, err)
+					break
+				}
+			}
+			limits[key] = append(limits[key], r)
+		case answerDefault, answerFix:
+			values, match := r.rewrites(), r.canonical()
+			for _, ptr := range slices.Sorted(maps.Keys(values)) {
+				at := place{match, r.answer.String(), ptr}
+				other := set[at]
+				if other == nil {
+					set[at] = r
+				} else if canonicalJSON(other.rewrites()[ptr]) != canonicalJSON(values[ptr]) {
+					faults = append(faults, f.doc.Errorf(phases.Join(r.at+"/"+r.answer.String(), ptr),
+						"contradicts the rule %s in line %d, which matches the same actions", other.Name, f.doc.Line(other.at)))
+					break
+				}
 			}
 		}
-		before[key] = append(before[key], r)
+		if len(faults) > maxFaults {
+			break
+		}
 	}
-	return nil
+	return faults
 }
 
-func (f *File) contradicts(a, b *Rule) error {
+func (f *File) limitsContradict(a, b *Rule) error {
 	at := b.at + "/" + b.answer.String()
 	line := f.doc.Line(a.at)
-	if b.answer != answerLimit {
-		first, second := a.rewrites(), b.rewrites()
-		for _, ptr := range slices.Sorted(maps.Keys(second)) {
-			if v, ok := first[ptr]; ok && canonicalJSON(v) != canonicalJSON(second[ptr]) {
-				return f.doc.Errorf(phases.Join(at, ptr), "contradicts the rule %s in line %d, which matches the same actions",
-					a.Name, line)
-			}
-		}
-		return nil
-	}
 	x, _ := a.Limit.parse() // checked before
 	y, _ := b.Limit.parse()
 	if x.by != y.by {

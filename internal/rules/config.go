@@ -52,7 +52,7 @@ func integer(v jsontext.Value) bool { return digits.Match(v) }
 // configs returns the members of config that rules ask about, with the values that they
 // know.
 func (f *File) configs() map[string][]jsontext.Value {
-	out := map[string][]jsontext.Value{}
+	out, seen := map[string][]jsontext.Value{}, map[string]bool{}
 	for i := range f.Rules {
 		for _, m := range []*Match{f.Rules[i].When, f.Rules[i].Unless} {
 			if m == nil {
@@ -60,8 +60,8 @@ func (f *File) configs() map[string][]jsontext.Value {
 			}
 			for name, values := range m.Config {
 				for _, v := range values {
-					same := func(w jsontext.Value) bool { return compact(w) == compact(v) }
-					if !slices.ContainsFunc(out[name], same) {
+					if key := name + " " + compact(v); !seen[key] {
+						seen[key] = true
 						out[name] = append(out[name], v)
 					}
 				}

@@ -1,9 +1,7 @@
 package rules
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -17,44 +15,15 @@ const Version = "rules/v1"
 
 // Limits of a file.
 const (
-	MaxRules    = 10_000 // rules
-	maxList     = 64     // entries of a list of patterns: what pattern_match takes at once
-	maxText     = 1024   // bytes of a pattern or reason
-	maxLimits   = 60     // rules with a limit: each has a key of the hook's state
-	maxCount    = 1000   // calls that a limit counts
-	maxWindow   = 30 * 24 * 3600
-	maxInput    = 1 << 20 // bytes of the document that a hook sees
-	maxConflict = 10_000
+	MaxRules  = 10_000 // rules
+	maxList   = 64     // entries of a list of patterns: what pattern_match takes at once
+	maxText   = 1024   // bytes of a pattern or reason
+	maxLimits = 60     // rules with a limit: each has a key of the hook's state
+	maxCount  = 1000   // calls that a limit counts
+	maxWindow = 30 * 24 * 3600
+	maxPlaces = 256     // pointers to texts: each has a filter of 1 KiB and more in the index
+	maxInput  = 1 << 20 // bytes of the document that a hook sees
 )
-
-// ErrRules is the class of every error about a rules file.
-var ErrRules = errors.New("rules not valid")
-
-// Error names a fault of a rules file and its place. It is of class ErrRules.
-type Error struct {
-	File         string // as the caller names it; may be ""
-	Line, Column int    // from 1; 0 when not known
-	Pointer      string // RFC 6901, into the file
-	Reason       string
-}
-
-func (e *Error) Error() string {
-	s := e.File
-	if s == "" {
-		s = "rules"
-	}
-	if e.Line > 0 {
-		s += fmt.Sprintf(":%d:%d", e.Line, e.Column)
-	}
-	s += ": "
-	if e.Pointer != "" {
-		s += e.Pointer + ": "
-	}
-	return s + e.Reason
-}
-
-// Is reports that the error is an ErrRules.
-func (e *Error) Is(target error) bool { return target == ErrRules }
 
 // File is a rules file.
 type File struct {
@@ -92,6 +61,7 @@ type Rule struct {
 	phases []phases.Phase
 	answer answer
 	at     string // pointer
+	faulty bool   // it could not be decoded to its end
 }
 
 // Match says which actions a rule is about. In lists, one entry is enough.
@@ -219,31 +189,46 @@ func (v *Values) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// Parse decodes and checks a rules file, which errors call name. The error is an *Error,
-// with line and column wherever there is a place.
+// Parse decodes and checks a rules file, which errors call name. The error is an *Error, or
+// Faults where there are several, with line and column wherever there is a place.
 func Parse(name string, src []byte) (*File, error) {
 	doc, err := strictyaml.Parse(src)
 	if err != nil {
-		return nil, wrap(name, err)
+		return nil, faultsOf(name, []error{err})
 	}
-	f := &File{}
-	if err := doc.Decode(f); err != nil {
-		return nil, wrap(name, err)
+	// Each rule by itself, so that the fault of one does not hide those of others.
+	var outer struct {
+		Version     string           `json:"version"`
+		Name        string           `json:"name"`
+		Description string           `json:"description"`
+		CannotTell  string           `json:"cannot_tell"`
+		Rules       []jsontext.Value `json:"rules"`
 	}
-	f.source, f.doc = phases.ByteDigest(src), doc // behind Decode: an empty file is null, which leaves nothing of f
-	if err := f.check(); err != nil {
-		return nil, wrap(name, err)
+	if err := doc.Decode(&outer); err != nil {
+		return nil, faultsOf(name, []error{err})
+	}
+	f := &File{Version: outer.Version, Name: outer.Name, Description: outer.Description, CannotTell: outer.CannotTell,
+		source: phases.ByteDigest(src), doc: doc}
+	if err := f.checkHead(len(outer.Rules)); err != nil {
+		return nil, faultsOf(name, []error{err})
+	}
+	var faults []error
+	f.Rules = make([]Rule, len(outer.Rules))
+	for i, rule := range outer.Rules {
+		r, at := &f.Rules[i], fmt.Sprintf("/rules/%d", i)
+		err := doc.DecodePart(at, rule, r)
+		r.at, r.faulty = at, err != nil // behind it: null leaves nothing of a rule
+		if err != nil {
+			faults = append(faults, err)
+		}
+		if len(faults) > maxFaults {
+			return nil, faultsOf(name, faults)
+		}
+	}
+	if faults = append(faults, f.check()...); len(faults) > 0 {
+		return nil, faultsOf(name, faults)
 	}
 	return f, nil
-}
-
-func wrap(name string, err error) error {
-	var e *strictyaml.Error
-	if errors.As(err, &e) {
-		return &Error{File: name, Line: e.Line, Column: e.Column, Pointer: e.Pointer,
-			Reason: strings.TrimPrefix(e.Reason, "json: ")}
-	}
-	return &Error{File: name, Reason: err.Error()}
 }
 
 // Hook is the name of the hook.

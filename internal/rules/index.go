@@ -22,6 +22,7 @@ const (
 	indexMagic  = "BLYRULE1"
 	headerBytes = 64
 	blockBytes  = 1024
+	maxIndex    = 8 << 20 // bytes that the engine reads
 
 	flagTrace   = 1
 	flagChanges = 2
@@ -224,15 +225,18 @@ type entry struct {
 func (w *writer) phase(p phases.Phase, rules []*Rule) int {
 	var all, general, unknown []int
 	tools, programs := map[string][]int{}, map[string][]int{}
+	type place struct {
+		kind    int
+		pointer string
+	}
 	var sources []*source
+	known := map[place]*source{}
 	at := func(kind int, pointer string) *source {
-		for _, s := range sources {
-			if s.kind == kind && s.pointer == pointer {
-				return s
-			}
+		s := known[place{kind, pointer}]
+		if s == nil {
+			s = &source{kind: kind, pointer: pointer}
+			known[place{kind, pointer}], sources = s, append(sources, s)
 		}
-		s := &source{kind: kind, pointer: pointer}
-		sources = append(sources, s)
 		return s
 	}
 	for i, r := range rules {

@@ -112,7 +112,12 @@ func (f *File) build(engine []byte, p Part, trace bool) ([]byte, error) {
 		return nil, fmt.Errorf("the engine of rules: %w", err)
 	}
 	manifest := f.manifest(p, rules)
-	if err := place(m, f.indexOf(rules, p == Changes, trace)); err != nil {
+	index := f.indexOf(rules, p == Changes, trace)
+	if len(index) > maxIndex {
+		return nil, fmt.Errorf("the rules need %d bytes of memory, more than the %d that the engine reads: "+
+			"write fewer of them, with fewer pointers and patterns", len(index), maxIndex)
+	}
+	if err := place(m, index); err != nil {
 		return nil, err
 	}
 	keepExports(m, manifest.Phases)

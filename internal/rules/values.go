@@ -155,6 +155,19 @@ func places(p phases.Phase) Texts {
 	return nil
 }
 
+// textsAt are the pointers at which the rule looks for texts.
+func (r *Rule) textsAt() (all Texts) {
+	for _, p := range r.phases {
+		if r.When != nil && r.When.Text != nil {
+			all = append(all, r.When.Text.where(p)...)
+		}
+		if r.Redact != nil {
+			all = append(all, r.Redact.where(p)...)
+		}
+	}
+	return all
+}
+
 func (t *Text) where(p phases.Phase) Texts {
 	if t.At != nil {
 		return t.At

@@ -70,7 +70,8 @@ func Parse(src []byte) (*Document, error) {
 		return nil, &Error{Reason: fmt.Sprintf("larger than %d bytes", MaxSize)}
 	}
 	if !utf8.Valid(src) {
-		return nil, &Error{Line: badLine(src), Reason: "not valid UTF-8"}
+		at := placeOf(src[:firstBad(src)])
+		return nil, &Error{Line: at[0], Column: at[1], Reason: "not valid UTF-8"}
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(src))
 	if err != nil {
@@ -103,14 +104,17 @@ func Parse(src []byte) (*Document, error) {
 
 // Decode decodes the document strictly into v: unknown members and wrong types
 // are refused with the line they stand on.
-func (d *Document) Decode(v any) error {
-	err := json.Unmarshal(d.JSON, v, json.RejectUnknownMembers(true))
+func (d *Document) Decode(v any) error { return d.DecodePart("", d.JSON, v) }
+
+// DecodePart is Decode for the part of the document that stands at a pointer.
+func (d *Document) DecodePart(pointer string, part jsontext.Value, v any) error {
+	err := json.Unmarshal(part, v, json.RejectUnknownMembers(true))
 	if err == nil {
 		return nil
 	}
 	var sem *json.SemanticError
 	if errors.As(err, &sem) {
-		ptr := string(sem.JSONPointer)
+		ptr := pointer + string(sem.JSONPointer)
 		reason := "wrong type"
 		switch {
 		case errors.Is(err, json.ErrUnknownName):
@@ -125,6 +129,12 @@ func (d *Document) Decode(v any) error {
 		return d.Errorf(ptr, "%s", reason)
 	}
 	return &Error{Reason: err.Error()}
+}
+
+// Has reports whether the document has a member or element at the pointer, at no cost.
+func (d *Document) Has(pointer string) bool {
+	_, ok := d.lines[pointer]
+	return ok
 }
 
 // Line returns the line of the member that the pointer names, or of its nearest
@@ -320,23 +330,27 @@ func yamlError(src []byte, err error) error {
 			before, found = src[:i], true
 		}
 		if found {
-			e.Line = 1 + bytes.Count(before, []byte("\n"))
+			at := placeOf(before)
+			e.Line, e.Column = at[0], at[1]
 		}
 	}
 	return e
 }
 
-func badLine(src []byte) int {
-	line := 1
-	for len(src) > 0 {
-		r, n := utf8.DecodeRune(src)
+// firstBad returns where the first bytes stand that are no UTF-8.
+func firstBad(src []byte) int {
+	for i := 0; i < len(src); {
+		r, n := utf8.DecodeRune(src[i:])
 		if r == utf8.RuneError && n <= 1 {
-			break
+			return i
 		}
-		if r == '\n' {
-			line++
-		}
-		src = src[n:]
+		i += n
 	}
-	return line
+	return len(src)
+}
+
+// placeOf returns line and column, in characters, of what follows a text.
+func placeOf(before []byte) [2]int {
+	line := before[bytes.LastIndexByte(before, '\n')+1:]
+	return [2]int{1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(line)}
 }

@@ -104,8 +104,8 @@ func TestSyntaxHasItsPlace(t *testing.T) {
 		"a: 1\n\tb: 2\n":                       "line 2, column 1: not YAML: ",
 		"a: [1,\nb: 2\n":                       "line 3, column 1: not YAML: ",
 		"a: 'x\n":                              "line 2, column 1: not YAML: ",
-		"a: 1\nb: x\x00y\n":                    "line 2: not YAML: control characters",
-		"\x00asm\x01\x00\x00\x00":              "line 1: not YAML: control characters",
+		"a: 1\nb: x\x00y\n":                    "line 2, column 5: not YAML: control characters",
+		"\x00asm\x01\x00\x00\x00":              "line 1, column 1: not YAML: control characters",
 		"a: 1\n" + strings.Repeat("[", 20_000): "line 2, column 1",
 		"a: b: c\n":                            "line 1, column 5: not YAML: ",
 	} {

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,8 +117,12 @@ func readRules(path string) (*rules.File, error) {
 }
 
 func rulesFailure(err error) error {
-	if errors.Is(err, rules.ErrRules) {
-		return failureBy(err, "docs/RULES.md lists what rules can say.")
+	if faults := rules.All(err); len(faults) > 0 {
+		var all []string
+		for _, e := range faults {
+			all = append(all, safe(e.Error()))
+		}
+		return failure(strings.Join(all, "\n"), "docs/RULES.md lists what rules can say.")
 	}
 	return failureBy(err, "")
 }
