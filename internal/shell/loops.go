@@ -19,10 +19,52 @@ func (w *walker) while(e *env, x *syntax.WhileClause, c ctx) {
 		e.forget(name)
 		return
 	}
+	if endless(x) {
+		c = c.in("endless")
+	}
 	for _, s := range append(slices.Clone(x.Cond), x.Do...) {
 		w.forgetAssigned(e, s)
 	}
 	w.perhaps(e, x.Cond, x.Do, c)
+}
+
+// endless reports a loop whose condition does not change: true, :, sleep, [ 1 ], ((1)), or false behind until.
+func endless(x *syntax.WhileClause) bool {
+	if len(x.Cond) != 1 || x.Cond[0].Background {
+		return false
+	}
+	holds, fixed := x.Cond[0].Negated, false
+	switch cond := x.Cond[0].Cmd.(type) {
+	case *syntax.CallExpr:
+		holds, fixed = fixedCall(cond, holds)
+	case *syntax.ArithmCmd:
+		if word, ok := cond.X.(*syntax.Word); ok && isInt(word.Lit()) {
+			holds, fixed = (word.Lit() != "0") != holds, true
+		}
+	case *syntax.TestClause:
+		if word, ok := cond.X.(*syntax.Word); ok && word.Lit() != "" {
+			holds, fixed = !holds, true
+		}
+	}
+	return fixed && holds != x.Until
+}
+
+// fixedCall returns what a command that always answers the same answers.
+func fixedCall(call *syntax.CallExpr, negated bool) (holds, fixed bool) {
+	if len(call.Args) == 0 {
+		return false, false
+	}
+	switch name := call.Args[0].Lit(); name[strings.LastIndexByte(name, '/')+1:] {
+	case "true", ":", "sleep", "echo", "printf", "date":
+		return !negated, true
+	case "false":
+		return negated, true
+	case "[", "test":
+		if len(call.Args) == 2 || len(call.Args) == 3 && call.Args[2].Lit() == "]" {
+			return (call.Args[1].Lit() != "") != negated, call.Args[1].Lit() != "" && call.Args[1].Lit() != "]"
+		}
+	}
+	return false, false
 }
 
 // perhaps walks the body of a loop that may run no time at all, or often. What a round changes without its syntax
@@ -96,6 +138,9 @@ func (w *walker) forClause(e *env, x *syntax.ForClause, c ctx) {
 	c = c.in("loop")
 	iter, ok := x.Loop.(*syntax.WordIter)
 	if !ok {
+		if loop, ok := x.Loop.(*syntax.CStyleLoop); ok && loop.Cond == nil {
+			c = c.in("endless")
+		}
 		w.substitutions(e, x.Loop, c)
 		w.forgetAssigned(e, x)
 		w.perhaps(e, nil, x.Do, c)

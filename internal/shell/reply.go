@@ -38,7 +38,7 @@ type Command struct {
 	Via    []string `json:"via,omitzero"`
 	Parent int      `json:"parent"` // index in commands of the innermost wrapper, or -1
 	// constructs round it, outermost first: subshell, substitution, process_substitution, background, loop,
-	// condition, function:NAME, uncalled:NAME
+	// endless (of a loop whose condition does not change), condition, function:NAME, uncalled:NAME
 	Context []string `json:"context,omitzero"`
 	// where it runs, after a cd in the text; absent: where the text was started
 	CWD *Word `json:"cwd,omitzero"`

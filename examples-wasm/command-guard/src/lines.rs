@@ -9,7 +9,7 @@ use crate::hook::analysis::{self, Command, Line, Program, Shell};
 use crate::hook::{Errno, Fail};
 use crate::options::Options;
 use crate::text::Text;
-use crate::{disk, fork_bomb, fs_destroy, listed, permissions, power, remote_exec, system_file, unknown};
+use crate::{backdoor, disk, docker_wipe, git_bypass, fork_bomb, fs_destroy, listed, permissions, power, remote_exec, system_file, unknown};
 
 /// A rule that judges each command.
 type OfCommand = fn(&Text, &Command) -> Option<Finding>;
@@ -17,17 +17,19 @@ type OfCommand = fn(&Text, &Command) -> Option<Finding>;
 /// A rule that judges all commands of a text together.
 type OfText = fn(&Text) -> Option<Finding>;
 
-const OF_COMMAND: [OfCommand; 7] = [
+const OF_COMMAND: [OfCommand; 9] = [
     power::judge,
     disk::judge,
     system_file::judge,
     fork_bomb::judge,
-    remote_exec::judge,
+    backdoor::judge,
+    git_bypass::judge,
+    docker_wipe::judge,
     permissions::judge,
     fs_destroy::judge,
 ];
 
-const OF_TEXT: [OfText; 0] = [];
+const OF_TEXT: [OfText; 1] = [remote_exec::whole];
 
 /// What the rules find in a text of the call.
 pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
