@@ -32,6 +32,7 @@ mod power;
 mod remote_exec;
 mod removal;
 mod setup;
+mod secret_read;
 mod system_file;
 mod text;
 mod unknown;

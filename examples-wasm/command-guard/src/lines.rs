@@ -1,5 +1,6 @@
 //! Every rule over one text of commands.
 
+use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -9,7 +10,9 @@ use crate::hook::analysis::{self, Command, Line, Program, Shell};
 use crate::hook::{Errno, Fail};
 use crate::options::Options;
 use crate::text::Text;
-use crate::{backdoor, disk, docker_wipe, git_bypass, fork_bomb, fs_destroy, listed, permissions, power, remote_exec, system_file, unknown};
+use crate::{
+    backdoor, disk, docker_wipe, fork_bomb, fs_destroy, git_bypass, listed, permissions, power, remote_exec, secret_read, system_file, unknown,
+};
 
 /// A rule that judges each command.
 type OfCommand = fn(&Text, &Command) -> Option<Finding>;
@@ -29,7 +32,7 @@ const OF_COMMAND: [OfCommand; 9] = [
     fs_destroy::judge,
 ];
 
-const OF_TEXT: [OfText; 1] = [remote_exec::whole];
+const OF_TEXT: [OfText; 2] = [remote_exec::whole, secret_read::whole];
 
 /// What the rules find in a text of the call.
 pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
@@ -50,7 +53,7 @@ pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
         return Ok(found);
     }
     found.extend(listed::judge(options, &text)?);
-    found.extend(handed_on(&text)?);
+    found.extend(handed_on(&text, 0)?);
     found.extend(unknown::judge(&text));
     Ok(found)
 }
@@ -78,30 +81,55 @@ fn of_shell(text: &Text) -> Vec<Finding> {
     found
 }
 
-/// The most commands of one text whose code, or the lines in whose arguments, are judged.
+/// The most lines that stand in arguments of one text and are judged.
 const HANDED_ON: usize = 32;
 
-/// What the commands have other programs run: lines in their arguments, and code.
-fn handed_on(text: &Text) -> Result<Vec<Finding>, Fail> {
+/// How deep a program may start another one.
+const DEPTH: usize = 4;
+
+/// What the commands have other programs run: lines in their arguments, and programs of other languages.
+fn handed_on(text: &Text, depth: usize) -> Result<Vec<Finding>, Fail> {
     let mut found = Vec::new();
-    let mut judged = 0;
-    for c in &text.shell.commands {
-        let mut lines = code::carried(c);
-        let (doubts, more) = code::judge(text, c)?;
-        found.extend(doubts);
-        lines.extend(more);
-        for line in &lines {
-            judged += 1;
-            if judged > HANDED_ON {
-                found.push(Finding::ask("unknown", "the command hands on more than can be judged"));
-                return Ok(found);
-            }
-            // A text that is no command line is judged as far as it was read.
-            match read(line)? {
-                Some((shell, programs)) => found.extend(of_shell(&Text { source: line, shell: &shell, programs: &programs })),
-                None => found.push(too_long()),
-            }
+    let lines: Vec<_> = text.shell.commands.iter().flat_map(code::carried).collect();
+    if lines.len() > HANDED_ON {
+        found.push(Finding::ask("unknown", "the command hands on more than can be judged"));
+    }
+    for line in lines.iter().take(HANDED_ON) {
+        // A text that is no command line is judged as far as it was read.
+        match read(line)? {
+            Some((shell, programs)) => found.extend(of_shell(&Text { source: line, shell: &shell, programs: &programs })),
+            None => found.push(too_long()),
         }
+    }
+    for script in code::scripts(text) {
+        found.extend(script.found);
+        if script.text.is_empty() {
+            continue;
+        }
+        if depth == DEPTH {
+            found.push(Finding::ask("unknown", "the command runs programs in programs, more than can be judged"));
+            break;
+        }
+        found.extend(of_script(&script.text, &script.by, depth)?);
+    }
+    Ok(found)
+}
+
+/// What the rules find in a program's text, as it is told for them.
+fn of_script(source: &str, by: &str, depth: usize) -> Result<Vec<Finding>, Fail> {
+    let (shell, programs) = match read(source)? {
+        Some(read) => read,
+        None => return Ok(vec![too_long()]),
+    };
+    if !shell.ok || shell.truncated {
+        return Ok(vec![Finding::ask("unknown", format!("what the program given to {} does cannot be told beforehand", by))]);
+    }
+    let text = Text { source, shell: &shell, programs: &programs };
+    let mut found = of_shell(&text);
+    found.extend(handed_on(&text, depth + 1)?);
+    if let Some(mut doubt) = unknown::judge(&text) {
+        doubt.what = format!("what the program given to {} does cannot be told beforehand", by);
+        found.push(doubt);
     }
     Ok(found)
 }

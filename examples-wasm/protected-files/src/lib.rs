@@ -10,5 +10,6 @@ pub mod names;
 mod programs;
 pub mod resolve;
 pub mod rules;
+pub mod spelling;
 pub mod stores;
 pub mod strings;

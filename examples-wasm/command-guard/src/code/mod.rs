@@ -1,203 +1,235 @@
-//! What a command has other programs do: code that it gives to an interpreter, and commands in its arguments.
+//! Programs of other languages that a command gives to an interpreter: python3 -c, perl -e, awk, a makefile on its input.
 //!
-//! Code is no shell text, and what it does cannot be told from it. So the texts in code that starts programs are judged
-//! as the commands that they may be, and code that starts programs, deletes, or makes code is a doubt. Other code is
-//! fine: most of what agents run by `python3 -c` or `node -e` looks at data.
+//! A program's text is read (`reader`, and others for languages of other forms), and what it does itself is told as a
+//! text of a shell that does the same: rmtree("/etc") is `rm -rf /etc`. So one set of rules judges both. What a program
+//! runs and cannot be told is a question; what it prints, counts or parses is nothing.
+
+mod calls;
+mod carried;
+mod escapes;
+mod files;
+mod forks;
+mod lang;
+mod lisp;
+mod other;
+mod reader;
+mod sql;
+mod texts;
+mod told;
+mod tokens;
+mod value;
+mod words;
 
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::finding::Finding;
-use crate::hook::analysis::{self, Command, Syntax};
+use crate::hook::analysis::{Command, Program};
 use crate::text::Text;
+pub use carried::carried;
+use lang::Lang;
+use reader::{Given, Reader};
+use told::Told;
+use value::Val;
 
-/// How a language starts programs where names alone do not tell it.
-#[derive(Clone, Copy, PartialEq)]
-enum Language {
-    /// Python, JavaScript, Lua, R and the like: by functions.
-    Functions,
-    /// Perl, Ruby and PHP: also between backticks and by `open`.
-    Backticks,
-    /// awk: also by pipes.
-    Awk,
+/// What a program does.
+pub struct Script {
+    /// The interpreter, for messages.
+    pub by: String,
+    /// A text of a shell that does the same.
+    pub text: String,
+    /// What no text of a shell does.
+    pub found: Vec<Finding>,
 }
 
-fn language(c: &Command) -> Option<Language> {
-    let base = c.name.trim_end_matches(|ch: char| ch.is_ascii_digit() || ch == '.');
-    match base {
-        "python" | "pypy" | "node" | "nodejs" | "deno" | "bun" | "lua" | "luajit" | "Rscript" | "R" | "julia" | "tclsh"
-        | "osascript" | "ipython" | "elixir" | "groovy" | "pwsh" | "powershell" => Some(Language::Functions),
-        "perl" | "ruby" | "php" | "jruby" => Some(Language::Backticks),
-        "awk" | "gawk" | "mawk" | "nawk" => Some(Language::Awk),
-        _ => None,
-    }
-}
+/// The most programs of one text of commands that are read.
+const PROGRAMS: usize = 32;
 
-/// Names by which code starts programs.
-const STARTS: [&str; 9] = [
-    r#"\bsystem2?\s*(\(\s*[^)\s]|["'$@{<])"#,
-    r#"\b(system|popen|spawn|exec|run)\s+as\b|\bimport\b[^\n;]*\b(system|popen|remove|unlink|rmdir)\b"#,
-    r"\b(popen[234]?|posix_spawnp?|spawn\w*|exec(v|l|vp|lp|ve|le|vpe|lpe|Sync|File|FileSync))\s*[(\x22'$]",
-    r#"(^|[^.\w])exec\s*(\(\s*[^)\s]|["'$@])"#,
-    r"\b(subprocess|child_process|shell_exec|passthru|proc_open|pcntl_exec|Open3|execa|shelljs|getoutput|getstatusoutput|startfile)\b",
-    r"\bos\s*\.\s*execute\b|\bBun\s*\.\s*(spawn|\$)|\bDeno\s*\.\s*(Command|run)\b|\bpty\s*\.|\bctypes\b|\bdlopen\b|\bffi\b",
-    r"\bdo shell script\b|\b(?i:Invoke-Expression|Start-Process|iex)\b",
-    r#"(^|[^.\w])(eval|compile|loadstring)\s*(\(|["'$@])|\bnew\s+Function\b|\b(instance|class|module)_eval\b"#,
-    r"\b__import__\b|\b__builtins__\b|\bimportlib\b|\bgetattr\s*\(|\bglobals\s*\(|\bprocess\s*\.\s*binding\b",
-];
-
-/// The same where backticks and `open` do, too.
-const BACKTICKS: [&str; 2] = [r"`|\bqx\b|%x\W", r"\bopen\b[^\n]*\||\bIO\.(popen|read|write)\b"];
-
-/// The same in awk.
-const AWK: [&str; 3] = [
-    r#"\bsystem\s*\("#,
-    r#"\|&?\s*"[^"]*\b(sh|bash|dash|zsh|ksh|xargs|rm)\b|\|&?\s*getline\b"#,
-    r"\bprintf?\b[^;}|\n]*\|&?\s*[A-Za-z_(]",
-];
-
-/// Names by which code deletes or moves away.
-const DELETES: [&str; 5] = [
-    r"\b(rmtree|remove_tree|rm_rf?|rm_r|remove_dir(_all)?|remove_entry\w*|secure_rm|rimraf|removedirs|send2trash)\b",
-    r"\b(rm|rmdir|unlink|remove|emptyDir|rename|truncate)Sync\b|\bDeno\s*\.\s*(remove|rename|truncate)\b",
-    r"\b(rmdir|unlink)\s*[({\x22'$@]|\bunlink\b[^\n]*\b(glob|recursive)\b|\bfile_remove\b|\bFileUtils\b",
-    r"\bos\s*\.\s*(remove|unlink|rmdir|removedirs|rename|replace|truncate)\b|\bshutil\s*\.\s*move\b|\.(unlink|rmdir)\s*\(",
-    r"\b(File|Dir)\s*\.\s*(delete|unlink|rmdir|rename)\b|\{[^}]*\brm\b[^}]*\}|\.\s*rm\s*\(|\b(?i:Remove-Item)\b",
-];
-
-const RULE: &str = "unknown";
-
-/// Judges the code that a command gives to an interpreter, in its arguments or on its input. The second value are the
-/// texts in it that may be the command lines of what it starts.
-pub fn judge(t: &Text, c: &Command) -> Result<(Option<Finding>, Vec<String>), crate::hook::Fail> {
-    let language = match language(c) {
-        Some(language) => language,
-        None => return Ok((None, Vec::new())),
-    };
-    let mut text = String::new();
-    let mut add = |s: &str| {
-        text.push_str(s);
-        text.push('\n');
-    };
-    c.args().iter().for_each(|w| add(&w.text));
-    c.redirects.iter().filter(|r| r.op.starts_with("<<")).for_each(|r| add(&r.target.text));
-    if let Some(from) = t.feeder(c) {
-        if matches!(from.name.as_str(), "echo" | "printf" | "cat") {
-            from.args().iter().for_each(|w| add(&w.text));
-            from.redirects.iter().filter(|r| r.op.starts_with("<<")).for_each(|r| add(&r.target.text));
-        }
-    }
-    let mut patterns: Vec<&str> = Vec::new();
-    if language == Language::Awk {
-        patterns.extend(AWK);
-    } else {
-        patterns.extend(STARTS);
-    }
-    if language == Language::Backticks {
-        patterns.extend(BACKTICKS);
-    }
-    let starts = patterns.len();
-    if language != Language::Awk {
-        patterns.extend(DELETES);
-    }
-    let found = analysis::pattern_match(Syntax::Re2, &patterns, &[text.as_str()])?;
-    if found.iter().any(|m| m.pattern < starts) {
-        let what = format!("what the code given to {} would start cannot be told beforehand", c.name);
-        return Ok((Some(Finding::ask(RULE, what)), lines(&text)));
-    }
-    if found.is_empty() {
-        return Ok((None, Vec::new()));
-    }
-    let what = format!("what the code given to {} would delete cannot be told beforehand", c.name);
-    Ok((Some(Finding::ask(RULE, what)), Vec::new()))
-}
-
-/// The most texts of one code that are judged one by one.
-const TEXTS: usize = 16;
-
-/// The texts between quotes: all of them as one line, as in ["rm", "-rf", "~"], and each that has a blank.
-fn lines(code: &str) -> Vec<String> {
-    let mut one = String::new();
+/// What the programs do that the commands of a text run.
+pub fn scripts(t: &Text) -> Vec<Script> {
     let mut out = Vec::new();
-    for text in quoted(code) {
-        if text.contains(' ') && out.len() < TEXTS {
-            out.push(text.to_string());
-        }
-        one.push_str(text);
-        one.push(' ');
-    }
-    out.push(one);
-    out
-}
-
-/// The texts between quotes of one kind, without looking at escapes.
-fn quoted(code: &str) -> Vec<&str> {
-    let mut out = Vec::new();
-    let mut rest = code;
-    while let Some(at) = rest.find(&['"', '\'', '`'][..]) {
-        let quote = rest.as_bytes()[at] as char;
-        let tail = &rest[at + 1..];
-        let end = match tail.find(quote) {
-            Some(end) => end,
-            None => break,
+    for p in t.programs.iter().take(PROGRAMS) {
+        let c = match p.command.and_then(|i| t.shell.commands.get(i)) {
+            Some(c) => c,
+            None => continue,
         };
-        if end > 0 {
-            out.push(&tail[..end]);
+        let text = if !p.text.is_empty() {
+            p.text.clone()
+        } else if !p.file.is_empty() {
+            match written(t, &p.file) {
+                Some(text) => text,
+                None => continue,
+            }
+        } else {
+            if let Some(f) = fed(t, c, p) {
+                out.push(Script { by: c.name.clone(), text: String::new(), found: [f].into() });
+            }
+            continue;
+        };
+        let mut told = Told::default();
+        let found = read(&p.language, &text, &given(t, c, p), &mut told);
+        let mut found: Vec<Finding> = found.into_iter().collect();
+        if told.socket && told.shell {
+            found.push(Finding::block("backdoor", format!("the program given to {} would give a shell to the network", c.name)));
         }
-        rest = &tail[end + 1..];
+        if told.more {
+            found.push(Finding::ask("unknown", format!("the program given to {} does more than can be judged", c.name)));
+        }
+        if !told.lines.is_empty() || !found.is_empty() {
+            out.push(Script { by: c.name.clone(), text: told.lines.join("\n"), found });
+        }
+    }
+    if t.programs.len() > PROGRAMS {
+        out.push(Script { by: String::new(), text: String::new(), found: [Finding::ask("unknown", "the command runs more programs than can be judged")].into() });
     }
     out
 }
 
-/// Command lines that stand in the arguments of other programs.
-pub fn carried(c: &Command) -> Vec<String> {
-    let args = || c.args().iter().map(|w| w.text.as_str());
-    let after = |flags: &[&str]| -> Vec<String> {
-        let mut out: Vec<String> = c
-            .args()
-            .windows(2)
-            .filter(|w| flags.contains(&w[0].text.as_str()))
-            .map(|w| w[1].text.clone())
-            .collect();
-        out.extend(args().filter_map(|a| a.split_once('=')).filter(|(f, _)| flags.contains(f)).map(|(_, v)| v.to_string()));
-        out
-    };
-    match c.name.as_str() {
-        "npm" | "npx" | "pnpm" | "yarn" | "bunx" => after(&["-c", "--call"]),
-        "git" => after(&["-c", "--config"])
-            .iter()
-            .filter_map(|v| v.split_once('='))
-            .map(|(_, v)| v.trim_start_matches('!').to_string())
-            .collect(),
-        "vi" | "vim" | "nvim" | "view" | "ex" | "gdb" | "lldb" => args()
-            .filter_map(|a| a.split_once('!').or_else(|| a.split_once("shell ")))
-            .map(|(_, v)| v.to_string())
-            .collect(),
-        "make" | "gmake" | "just" => c
-            .redirects
-            .iter()
-            .filter(|r| r.op.starts_with("<<"))
-            .flat_map(|r| r.target.text.lines())
-            .map(|l| l.trim_start_matches(&['\t', ' ', '@', '-'][..]).to_string())
-            .collect(),
-        "tar" => after(&["--to-command", "--checkpoint-action", "--use-compress-program", "-I"])
-            .into_iter()
-            .map(|v| v.trim_start_matches("exec=").to_string())
-            .collect(),
-        _ => Vec::new(),
+/// Reads a program's text into what it does.
+fn read(language: &str, text: &str, given: &Given, told: &mut Told) -> Option<Finding> {
+    if let Some(lang) = Lang::of(language) {
+        if matches!(language, "gnuplot" | "octave" | "matlab" | "dc") {
+            other::lines_behind(text, &["!", "system ", "shell "], told);
+        }
+        if language == "applescript" {
+            other::applescript(text, told);
+        }
+        Reader::new(lang, given, told).program(text);
+        if forks::unbounded(text, lang) {
+            return Some(Finding::block("fork-bomb", format!("the program given to {} would start processes without bound", lang.program())));
+        }
+        return None;
     }
+    match language {
+        "sql" => sql::told(text, told),
+        "make" => other::make(text, told),
+        "vim" | "ed" => other::vim(text, given, told),
+        "sed" => other::sed(text, told),
+        "gdb" | "lldb" => other::debugger(text, given, told),
+        "powershell" => words::powershell(text, told),
+        "cmd" => words::cmd(text, told),
+        "tcl" | "expect" => words::tcl(text, told),
+        "cmake" => words::cmake(text, told),
+        "elisp" | "scheme" | "lisp" | "clojure" | "racket" | "guile" => lisp::told(text, told),
+        "fish" | "nu" | "elvish" => told.push(format!("sh -c {}", told::single(text))),
+        _ => {}
+    }
+    None
+}
+
+/// Whether the programs that an interpreter gets are read here.
+pub fn reads(interpreter: &str) -> bool {
+    let name = interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+    matches!(
+        name,
+        "python" | "pypy" | "ipython" | "perl" | "ruby" | "jruby" | "irb" | "node" | "nodejs" | "deno" | "bun" | "php" | "lua" | "luajit" | "r" | "rscript" | "julia" | "elixir" | "awk" | "gawk" | "mawk" | "nawk" | "psql" | "mysql" | "mariadb"
+            | "sqlite" | "sqlite3" | "duckdb" | "vim" | "nvim" | "vi" | "ex" | "view" | "pwsh" | "powershell" | "osascript" | "tclsh" | "expect" | "emacs" | "emacsclient" | "groovy" | "scala" | "swift" | "guile" | "clojure" | "bb" | "sbcl" | "racket" | "sed" | "gsed" | "make"
+    )
+}
+
+/// A text that fits into a message.
+pub fn printable(t: &str) -> String {
+    let t: String = t.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    match t.char_indices().nth(200) {
+        Some((end, _)) => format!("{}...", &t[..end]),
+        None => t,
+    }
+}
+
+/// A program that comes through a pipe and is not told.
+fn fed(t: &Text, c: &Command, p: &Program) -> Option<Finding> {
+    let plain = ["cat", "head", "tail", "sed", "grep", "tac", "tee", "envsubst", "pv", "git", "jq", "m4", "cpp", "bat", "zcat", "gunzip", "xzcat", "awk", "find", "ls", "sort", "uniq", "cut", "echo", "printf", "yes", "true"];
+    if Lang::of(&p.language).map_or(true, |l| l == Lang::Calls || l == Lang::Awk) {
+        return None;
+    }
+    // What is read from the network is judged by another rule.
+    let mut feeders = t.feeders(c);
+    let from = feeders.find(|f| !plain.contains(&f.name.as_str()))?;
+    Some(Finding::ask("unknown", format!("what {} would run comes from {}, and cannot be told beforehand", c.name, crate::text::shown(&from.name))))
+}
+
+/// What is known of the place where a program runs.
+fn given(t: &Text, c: &Command, p: &Program) -> Given {
+    let at = c.words.iter().position(|w| !p.text.is_empty() && w.text == p.text);
+    let rest = at.map_or(&[][..], |i| c.words.get(i + 1..).unwrap_or(&[]));
+    let rest = match rest.first() {
+        Some(w) if w.text == "--" => &rest[1..],
+        _ => rest,
+    };
+    let argv = rest.iter().map(|w| if w.known || w.tilde || w.glob { homely(w) } else { String::from(value::HOLE) }).collect();
+    let mut env: Vec<(String, String)> = c.assigns.iter().filter(|(_, v)| v.known).map(|(n, v)| (n.clone(), v.text.clone())).collect();
+    // awk -v x=...
+    for w in c.words.windows(2).filter(|w| w[0].text == "-v" || w[0].text == "--assign") {
+        if let Some((n, v)) = w[1].text.split_once('=') {
+            env.push((n.into(), v.into()));
+        }
+    }
+    let network = t.feeders(c).any(|f| matches!(f.name.as_str(), "curl" | "wget" | "fetch" | "aria2c" | "http" | "https" | "nc" | "ncat" | "socat"));
+    let stdin = match (&c.stdin, network) {
+        (_, true) => Some(Val::Net),
+        (Some(w), _) if w.known && w.text != p.text => Some(Val::text(w.text.clone())),
+        _ => None,
+    };
+    Given { argv, env, stdin, partial: p.partial }
+}
+
+fn homely(w: &crate::hook::analysis::Word) -> String {
+    let t = if w.glob { value::pattern(&w.text) } else { w.text.clone() };
+    match t.strip_prefix('~') {
+        Some(rest) if w.tilde => format!("{}{}", value::HOME, rest),
+        _ => t,
+    }
+}
+
+/// What the same text writes into a file before it is run, where that is told.
+fn written(t: &Text, file: &str) -> Option<String> {
+    let same = |name: &str| name.trim_start_matches("./") == file.trim_start_matches("./");
+    let mut out = None;
+    for c in &t.shell.commands {
+        let into = c.redirects.iter().any(|r| (r.op == ">" || r.op == ">>" || r.op == ">|") && same(&r.target.text));
+        let tee = matches!(c.name.as_str(), "tee" | "sponge") && c.args().iter().any(|w| same(&w.text));
+        if !into && !tee {
+            continue;
+        }
+        let text = match (&c.stdin, c.name.as_str()) {
+            (_, "echo") => c.args().iter().filter(|w| !matches!(w.text.as_str(), "-n" | "-e" | "-ne" | "-en")).map(|w| w.text.clone()).collect::<Vec<_>>().join(" "),
+            (_, "printf") => {
+                let args: Vec<&str> = c.args().iter().map(|w| w.text.as_str()).collect();
+                let form = args.first().map_or("", |a| a);
+                let all = args.get(1..).unwrap_or(&[]).join("\n");
+                escapes::undone(&if form.contains("%s") { form.replacen("%s", &all, 1).replace("%s", "") } else { form.to_string() }, Lang::Python)
+            }
+            (Some(w), "cat" | "tee" | "sponge") => w.text.clone(),
+            _ => continue,
+        };
+        out = Some(match out {
+            Some(before) => format!("{}\n{}", before, text),
+            None => text,
+        });
+    }
+    out
+}
+
+/// A text with the shell's variables in it marked.
+fn holes(t: &str) -> String {
+    let mut out = String::new();
+    let mut rest = t;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at + 1..];
+        let end = match tail.chars().next() {
+            Some('{') => tail.find('}').map_or(tail.len(), |e| e + 1),
+            Some('(') => tail.rfind(')').map_or(tail.len(), |e| e + 1),
+            Some(c) if c.is_alphabetic() || c == '_' => tail.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(tail.len()),
+            _ => 0,
+        };
+        out.push(if end > 0 { value::HOLE } else { '$' });
+        rest = &tail[end..];
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_of_code() {
-        assert_eq!(lines(r#"system("rm -rf ~")"#), ["rm -rf ~", "rm -rf ~ "]);
-        assert_eq!(lines(r#"run(["rm", "-rf", "~"])"#), ["rm -rf ~ "]);
-        assert_eq!(lines("print(1)"), [""]);
-        assert_eq!(lines("it's"), [""]);
-    }
-}
+mod tests;

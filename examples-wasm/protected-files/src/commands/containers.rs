@@ -41,6 +41,6 @@ pub(super) fn cluster(n: &mut Names, args: &[Word]) {
         }
     }
     for (v, glob) in values(args, &[], &["from-file", "from-env-file"]) {
-        n.word(&Word { text: v.into(), known: true, glob, tilde: false });
+        n.word(&Word { text: v.into(), known: true, glob, tilde: false, ..Word::default() });
     }
 }

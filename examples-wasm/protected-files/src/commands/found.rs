@@ -134,7 +134,7 @@ pub(super) fn produced(c: &Command) -> Vec<Word> {
             .filter(|w| !w.text.starts_with('-') && !w.text.contains('%'))
             .flat_map(|w| {
                 let glob = w.glob || c.name == "git" || c.name == "locate";
-                w.text.split_whitespace().map(move |t| Word { text: t.into(), known: true, glob, tilde: false }).collect::<Vec<_>>()
+                w.text.split_whitespace().map(move |t| Word { text: t.into(), known: true, glob, tilde: false, ..Word::default() }).collect::<Vec<_>>()
             })
             .collect(),
         _ => Vec::new(),
@@ -142,7 +142,7 @@ pub(super) fn produced(c: &Command) -> Vec<Word> {
 }
 
 fn pattern(text: &str) -> Word {
-    Word { text: text.into(), known: true, glob: true, tilde: false }
+    Word { text: text.into(), known: true, glob: true, tilde: false, ..Word::default() }
 }
 
 /// A regular expression as a name: \.env$ is .env.

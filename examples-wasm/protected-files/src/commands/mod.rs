@@ -18,12 +18,18 @@ use crate::strings;
 use found::{found, found_by_loop, handed, in_loop, produced, replace, visible, FOUND};
 use options::values;
 
-/// Every name of a protected kind that the commands of a text would open.
+/// The names that the commands of a text would open.
 pub fn names(shell: &Shell) -> Vec<Name> {
+    names_but(shell, |_| false)
+}
+
+/// The same for a hook that reads programs of other languages itself: what stands in the text of a program is left out
+/// for the interpreters that it names.
+pub fn names_but(shell: &Shell, reads_itself: fn(&str) -> bool) -> Vec<Name> {
     let mut out = Vec::new();
     let looped: Vec<Word> = shell.commands.iter().flat_map(|c| found_by_loop(shell, c)).collect();
     for (i, c) in shell.commands.iter().enumerate() {
-        let mut own = of(c, visible(shell, i));
+        let mut own = of(c, visible(shell, i), reads_itself);
         if own.iter().any(|n| n.text.contains(FOUND)) || own.iter().any(|n| n.text.contains('$')) && handed(c) {
             let words = found(shell, c, &looped);
             replace(&mut own, &words, |t| t.contains(FOUND) || t.contains('$'));
@@ -46,6 +52,8 @@ struct Names {
     cwd: Option<String>,
     look: Look,
     out: Vec<Name>,
+    /// The text of its program is read elsewhere.
+    elsewhere: bool,
 }
 
 impl Names {
@@ -95,6 +103,9 @@ impl Names {
     }
 
     fn text(&mut self, text: &str) {
+        if self.elsewhere {
+            return;
+        }
         for s in strings::strings(text) {
             self.push(&s, s.contains('*'));
         }
@@ -107,11 +118,11 @@ fn web(t: &str) -> bool {
 }
 
 /// The names that a command would open; args are its own.
-fn of(c: &Command, args: Vec<Word>) -> Vec<Name> {
+fn of(c: &Command, args: Vec<Word>, reads_itself: fn(&str) -> bool) -> Vec<Name> {
     let name = c.name.to_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
     let cwd = c.cwd.as_ref().map(|d| d.text.clone()).filter(|d| d != "?");
-    let mut n = Names { by: name.into(), cwd, look: Look { glob: false, command: true, tree: false, wide: false }, out: Vec::new() };
+    let mut n = Names { by: name.into(), cwd, look: Look { glob: false, command: true, tree: false, wide: false }, out: Vec::new(), elsewhere: reads_itself(name) };
     for r in &c.redirects {
         match r.op.as_str() {
             "<" | "<>" if name != "ssh-add" => n.word(&r.target),
