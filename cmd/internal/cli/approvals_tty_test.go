@@ -148,6 +148,7 @@ func belay(t *testing.T, state, stdin string, args ...string) string {
 func TestApprovalsAtATerminal(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	belay(t, state, "", "init")
+	belay(t, state, "", "hook", "install", "builtin:ask-push")
 	x := openTerminal(t, state, "reviewer", "init", "dev")
 	x.expect("Passphrase for the reviewer")
 	x.send("correct horse battery\n")

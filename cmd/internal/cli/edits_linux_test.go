@@ -69,7 +69,7 @@ func TestParallelEdits(t *testing.T) {
 		x.expect("The same again")
 		people = append(people, x)
 	}
-	commands := [][]string{{"hook", "disable", "ask-push"}, {"hook", "disable", "strip-ansi"},
+	commands := [][]string{{"hook", "disable", "path-guard"}, {"hook", "disable", "strip-ansi"},
 		{"hook", "remove", "redact-secret"}}
 	for i := range 10 {
 		commands = append(commands,
@@ -101,7 +101,7 @@ func TestParallelEdits(t *testing.T) {
 			t.Errorf("guard-%d was acknowledged and is not bound", i)
 		}
 	}
-	if !bound["ask-push"].Disabled || !bound["strip-ansi"].Disabled {
+	if !bound["path-guard"].Disabled || !bound["strip-ansi"].Disabled {
 		t.Errorf("a hook is enabled that was disabled: %s", text)
 	}
 	if _, ok := bound["redact-secret"]; ok {
@@ -156,7 +156,7 @@ func TestEditsOfALinkedConfiguration(t *testing.T) {
 	}
 	p := &process{dir: state}
 	digest := "sha256:" + strings.Repeat("d", 64)
-	for _, c := range [][]string{{"hook", "disable", "ask-push"}, {"trust", "deny", "--digest", digest}} {
+	for _, c := range [][]string{{"hook", "disable", "path-guard"}, {"trust", "deny", "--digest", digest}} {
 		if out, code := p.belay(t, c...); code != 0 {
 			t.Fatalf("belay %v: %s", c, out)
 		}

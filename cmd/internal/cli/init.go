@@ -28,9 +28,9 @@ func (a *App) initCmd() *cobra.Command {
 		Use:   "init",
 		Short: "Set up the state directory with a first configuration",
 		Long: `init makes the state directory and writes belay.yaml with the built-in hooks that
-suit most people: dangerous commands and files of keys and credentials are blocked, a push and
-what would switch belay off ask first, secrets and terminal codes are taken out of results. An
-existing belay.yaml is left alone.`,
+suit most people: dangerous commands and files of keys and credentials are blocked, what would
+switch belay off asks first, secrets and terminal codes are taken out of results. An existing
+belay.yaml is left alone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.init(cmd.Context(), o) },
 	}
@@ -124,8 +124,9 @@ unknown_tools: allow
 default: {pre_tool: allow, spawn: allow, state_transition: allow}
 
 hooks:
-  # Dangerous commands: deleting system trees, writing to disks, running what the network sends.
-  # It asks where it cannot be told beforehand what would run; config: {unknown: block} is stricter.
+  # Dangerous commands: deleting system trees, writing to disks, running what the network sends, opening
+  # a shell to it, skipping the hooks of a repository. It asks where it cannot be told beforehand what would
+  # run. config: {rules: {push: ask}} asks before a push, {unknown: block} is stricter; each rule has its name.
   - name: command-guard
     module: builtin:command-guard
     priority: 100
@@ -148,13 +149,6 @@ hooks:
     via: queue # not the agent's own prompt
     capabilities: [block, request_approval, shell_parse, path_resolve, state_get, state_put]
     config: {paths: OWN_PATHS}
-
-  # A push is asked about first.
-  - name: ask-push
-    module: builtin:ask-push
-    priority: 50
-    match: {tools: "^exec$"}
-    capabilities: [request_approval, block, shell_parse]
 
   # Terminal codes are taken out of results, so that they cannot hide text.
   - name: strip-ansi

@@ -47,7 +47,7 @@ pub fn flag(c: &Command, short: char, name: &str) -> bool {
     c.has_flag(short, &[]) || long(c, name)
 }
 
-/// The values of an option: in the next word, behind `=`, or behind its letter.
+/// The values of an option: in the next word, behind `=`, or behind its letter, also in a bundle of letters.
 pub fn values<'a>(c: &'a Command, options: &[&str]) -> Vec<&'a str> {
     let mut out = Vec::new();
     let args = c.args();
@@ -61,10 +61,24 @@ pub fn values<'a>(c: &'a Command, options: &[&str]) -> Vec<&'a str> {
                 } else if !rest.is_empty() {
                     out.push(rest);
                 }
+            } else if let Some(rest) = bundled(&w.text, o) {
+                if rest.is_empty() {
+                    out.extend(args.get(i + 1).map(|v| v.text.as_str()));
+                } else {
+                    out.push(rest);
+                }
             }
         }
     }
     out
+}
+
+/// What follows the letter of an option in a bundle of letters, as in `-qO`.
+fn bundled<'a>(text: &'a str, option: &str) -> Option<&'a str> {
+    let letter = option.strip_prefix('-').filter(|l| l.len() == 1)?;
+    let bundle = text.strip_prefix('-').filter(|b| !b.starts_with('-'))?;
+    let (before, rest) = bundle.split_once(letter)?;
+    before.bytes().all(|b| b.is_ascii_alphabetic()).then_some(rest)
 }
 
 #[cfg(test)]
@@ -82,5 +96,6 @@ mod tests {
         assert_eq!(texts("install -vm 755 --owner=root a -- -b"), ["a", "-b"]);
         assert!(long(&command("rm --rec x"), "recursive") && !long(&command("rm -- --recursive"), "recursive"));
         assert_eq!(values(&command("curl -o a --output b --output=c -od"), &["-o", "--output"]), ["a", "b", "c", "d"]);
+        assert_eq!(values(&command("wget -qO a -nvOb"), &["-O"]), ["a", "b"]);
     }
 }

@@ -35,6 +35,9 @@ pub fn judge(t: &Text, c: &Command) -> Option<Finding> {
             return None; // it is known where they are
         }
     }
+    if c.name == "rm" && c.args_open && has_unread_list(t, c) && removal::is_deep(c) {
+        return Some(Finding::ask("unknown", format!("what rm would delete cannot be told beforehand: {}", c.raw)));
+    }
     let doubt = removals.iter().find(|r| r.place.open && doubtful(t, c, r))?;
     Some(Finding::ask("unknown", format!("what {} would {} cannot be told beforehand: {}", c.name, doubt.does, doubt.shown)))
 }
@@ -90,17 +93,28 @@ fn doubtful(t: &Text, c: &Command, r: &Removal) -> bool {
     })
 }
 
-/// Whether what a word holds comes from a program that makes a new name, or names what belongs to the project.
+/// Whether a command gets its operands from a list that is not in the text.
+fn has_unread_list(t: &Text, c: &Command) -> bool {
+    let xargs = match t.ancestors(c).find(|o| matches!(o.name.as_str(), "xargs" | "gxargs" | "parallel")) {
+        Some(xargs) => xargs,
+        None => return false,
+    };
+    let first = t.feeders(xargs).last().map_or("", |f| f.name.as_str());
+    matches!(first, "" | "cat" | "tac" | "head" | "tail" | "curl" | "wget" | "base64" | "xxd" | "cut" | "sed" | "awk" | "tr" | "zcat")
+}
+
+/// Programs that print the place of a cache or of a project, or make a new name.
+const PLACE_PRINTERS: [&str; 30] = [
+    "mktemp", "gmktemp", "tempfile", "brew", "go", "git", "npm", "pnpm", "yarn", "bun", "pip", "pip3", "poetry", "pipenv", "uv",
+    "conda", "mamba", "gem", "bundle", "cargo", "rustup", "xcrun", "xcodebuild", "composer", "mvn", "dotnet", "swift", "nix", "bazel",
+    "flutter",
+];
+
+/// Whether what the words hold comes from a program that makes a new name, or names what belongs to the project.
 fn temporary(t: &Text, c: &Command) -> bool {
     let unknown = || c.args().iter().filter(|w: &&Word| !w.known);
-    let fine = |w: &Word| {
-        !w.from.is_empty()
-            && w.from.iter().all(|&i| {
-                t.shell.commands.get(i).map_or(false, |o| matches!(o.name.as_str(), "mktemp" | "gmktemp" | "tempfile"))
-            })
-            || made_here(t.source, &w.text)
-    };
-    unknown().all(fine)
+    let prints = |i: &usize| t.shell.commands.get(*i).map_or(false, |o| PLACE_PRINTERS.contains(&o.name.as_str()));
+    unknown().all(|w| !w.from.is_empty() && w.from.iter().all(prints) || made_here(t.source, &w.text))
 }
 
 /// Whether the variable of a word is given a new name by the text: `x=$(mktemp -d)`.

@@ -203,8 +203,6 @@ fn setfacl(t: &Text, c: &Command) -> Option<String> {
         parts.next().map_or(false, |perms| perms.contains('w') || e.trim_start_matches("d:").starts_with(&['o'][..]) && perms.contains('-') && !perms.contains('r'))
     });
     let recursive = c.has_flag('R', &["recursive"]);
-    let bundled = c.args().iter().position(|w| w.text.starts_with('-') && !w.text.starts_with("--") && w.text.ends_with('m') && w.text.len() > 2);
-    let grants = grants || bundled.and_then(|i| c.args().get(i + 1)).map_or(false, |w| w.text.rsplit(':').next().map_or(false, |p| p.contains('w')));
     if !grants {
         return None;
     }

@@ -29,12 +29,16 @@ pub fn of(t: &Text, c: &Command) -> Vec<Removal> {
     let named = |text: &str, does: &'static str| -> Vec<Removal> {
         [Removal { place: places::named(t, c, text), shown: text.into(), does, deep: true, moves: false }].into()
     };
-    let program = applet(c);
-    let c = &program;
+    let program;
+    let c = if matches!(c.name.as_str(), "coreutils" | "uutils" | "gcoreutils") {
+        program = applet(c);
+        &program
+    } else {
+        c
+    };
     match c.name.as_str() {
         "rm" | "grm" | "srm" | "unlink" | "gunlink" | "rmdir" | "wipe" | "scrub" | "erase" => {
-            let deep = c.has_flag('r', &[]) || c.has_flag('R', &[]) || long(c, "recursive");
-            all(operands(c, "", &[]), "delete", deep, false)
+            all(operands(c, "", &[]), "delete", is_deep(c), false)
         }
         "shred" | "gshred" => all(operands(c, "ns", &["iterations", "size", "random-source"]), "destroy", false, false),
         // They expand patterns themselves.
@@ -127,11 +131,8 @@ fn below(place: Place, chooses: bool) -> Removal {
     Removal { place, shown, does, deep: true, moves: chooses }
 }
 
-/// A command with the program that a binary of many programs is told to be.
+/// The command of the program that a binary of many programs is told to be.
 fn applet(c: &Command) -> Command {
-    if !matches!(c.name.as_str(), "coreutils" | "uutils" | "gcoreutils") {
-        return c.clone();
-    }
     let mut words = c.args().to_vec();
     if let Some(name) = words.first_mut() {
         if let Some(program) = name.text.strip_prefix("--coreutils-prog=") {
@@ -246,6 +247,11 @@ fn windows(t: &Text, c: &Command) -> Vec<Removal> {
         .filter(|w| !w.text.starts_with('-') && !(w.text.starts_with('/') && w.text.len() <= 2))
         .map(|w| Removal { place: places::of(t, c, w), shown: w.text.clone(), does: "delete", deep: true, moves: false })
         .collect()
+}
+
+/// Whether rm takes directories with all that is in them.
+pub fn is_deep(c: &Command) -> bool {
+    c.has_flag('r', &[]) || c.has_flag('R', &[]) || long(c, "recursive")
 }
 
 /// Whether a command deletes what it is given, apart from where it is.
