@@ -14,9 +14,6 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// auditInput bounds the document of an audit hook: the record and the envelope round it.
-const auditInput = phases.MaxInputBytes + 256<<10
-
 // auditPass shows the record, which the kernel has redacted already, to the audit
 // hooks, one after the other, and takes over what they redact further. In an
 // invocation of phase audit the record that they see is the event that the
@@ -104,7 +101,7 @@ func (a *auditing) turn(ctx context.Context, binding *binding) error {
 	if err != nil {
 		result.fault = phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)
 	} else {
-		result = a.chain.callOn(ctx, binding, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: auditInput})
+		result = a.chain.callOn(ctx, binding, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: phases.MaxDocumentBytes})
 	}
 	a.left -= result.took()
 	a.chain.invocation.parentBudget.spend(result.took(), result.outcome.Fuel)

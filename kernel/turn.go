@@ -56,7 +56,7 @@ func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left tim
 	if err != nil {
 		return turnResult{fault: phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)}
 	}
-	return c.callOn(ctx, b, pass, left, view, doc, hostcalls.Limits{})
+	return c.callOn(ctx, b, pass, left, view, doc, hostcalls.Limits{Input: phases.MaxDocumentBytes})
 }
 
 func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, left time.Duration,

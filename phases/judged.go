@@ -13,6 +13,9 @@ import (
 // marked, and hooks that judge by them cannot tell.
 const maxJudged = 64
 
+// maxJudgedBytes bounds the places of a call together: what is said about a call stays small beside it.
+const maxJudgedBytes = 32 << 10
+
 // judged says what a call is judged as beside its tool's own name, and by which of its arguments.
 type judged struct {
 	as       []string // normalised names
@@ -21,6 +24,7 @@ type judged struct {
 	paths    []string // JSON Pointers to names of files
 	foreign  bool     // the tool is known to run another language: code is never a command of a shell
 	more     bool     // a list is cut
+	bytes    int      // of all places
 }
 
 // ToolNames returns the names by which hooks are chosen for a tool call: first that of Tool, then,
@@ -157,12 +161,16 @@ func (j *judged) findPaths(args jsontext.Value) {
 
 var webAddress = regexp.MustCompile(`(?i)\Ahttps?://`)
 
+// note adds places to a list. One that no hook could look at, or for which there is no room, marks the call.
 func (j *judged) note(list *[]string, ptrs []string) {
-	room := maxJudged - len(*list)
-	if len(ptrs) > room {
-		ptrs, j.more = ptrs[:room], true
+	for _, ptr := range ptrs {
+		if len(*list) == maxJudged || len(ptr) > maxPathBytes || j.bytes+len(ptr) > maxJudgedBytes {
+			j.more = true
+			return
+		}
+		j.bytes += len(ptr)
+		*list = append(*list, ptr)
 	}
-	*list = append(*list, ptrs...)
 }
 
 // argv returns the pointer to a command that is a string or an array of words. An array of one word

@@ -100,6 +100,26 @@ func TestCallsAreJudgedByWhatTheyCarry(t *testing.T) {
 	}
 }
 
+// A place that no hook can look at, and places that would be longer together than the call, mark the call.
+func TestLongPlacesAreCut(t *testing.T) {
+	deep := func(name string, n int) string {
+		return strings.Repeat(`{"`+name+`":`, n) + `{"command":"ls"}` + strings.Repeat("}", n)
+	}
+	inv := Invocation{Phase: PreTool,
+		Action: jsontext.Value(`{"tool":"x","args":{"a":` + deep(strings.Repeat("m", 60), 20) + `}}`)}
+	if j := inv.judge("x"); len(j.commands) != 0 || !j.more {
+		t.Errorf("commands %q, more %v", j.commands, j.more)
+	}
+	var args strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&args, `,"a%d":%s`, i, deep(strings.Repeat("m", 50), 18))
+	}
+	inv.Action = jsontext.Value(`{"tool":"x","args":{"b":1` + args.String() + `}}`)
+	if j := inv.judge("x"); len(j.document()) > maxJudgedBytes+1<<10 || !j.more {
+		t.Errorf("%d bytes, more %v", len(j.document()), j.more)
+	}
+}
+
 // A call with more commands than can be listed says so.
 func TestManyCommandsAreCut(t *testing.T) {
 	list := strings.TrimSuffix(strings.Repeat(`"ls",`, maxJudged+1), ",")

@@ -43,10 +43,11 @@ fn judge(rules: &Rules) -> Result<Option<String>, hook::Fail> {
     if tool == "exec" {
         return Ok(None);
     }
-    if input::text("/judged/more").is_some() {
-        return Ok(Some("the call names more files than can be judged".into()));
-    }
-    let hit = resolve::first(rules, &tools::names(&tool))?;
+    let found = match tools::names(&tool) {
+        Some(found) if input::text("/judged/more").is_none() => found,
+        _ => return Ok(Some("the call names more files than can be judged".into())),
+    };
+    let hit = resolve::first(rules, &found)?;
     Ok(hit.map(|h| format!("{} is a protected file ({})", shown(&h.text), h.group)))
 }
 

@@ -1,5 +1,9 @@
 //! The names of files in the arguments of a tool that is no command.
 
+extern crate alloc;
+
+use alloc::collections::BTreeSet;
+
 use belay_hook as hook;
 use hook::input;
 use hook::json::Value;
@@ -14,69 +18,117 @@ const TEXTS: &[&str] = &[
     "session_status", "agents_list", "tool_search", "tts",
 ];
 
-/// The names among a call's arguments, at any depth.
-pub fn names(tool: &str) -> Vec<Name> {
+/// The names among a call's arguments, at any depth, each once; `None` when there are more than can be judged.
+pub fn names(tool: &str) -> Option<Vec<Name>> {
     if TEXTS.contains(&tool) {
-        return Vec::new();
+        return Some(Vec::new());
     }
     let args = input::value("/args").unwrap_or(Value::Null);
-    let mut walk = Walk { tool, cwd: moved(), out: Vec::new() };
-    walk.value("", &args);
+    let mut walk = Walk { tool, cwd: moved(), members: Members::default(), seen: BTreeSet::new(), out: Vec::new() };
+    let top = walk.members.of("");
+    walk.value(top, &args);
     if tool == "apply_patch" {
         walk.patches(&args);
     }
-    walk.out
+    (walk.out.len() <= MOST).then(|| walk.out)
 }
+
+/// What a member's name says about the strings in it.
+#[derive(Clone, Copy, PartialEq)]
+struct Member {
+    /// It names a file or a directory.
+    path: bool,
+    /// It holds text.
+    text: bool,
+    /// It narrows down which files a search takes.
+    filter: bool,
+    /// It is the pattern of a search for names.
+    pattern: bool,
+}
+
+/// The names of members that were seen last: a long list of records repeats a few of them.
+#[derive(Default)]
+struct Members {
+    known: Vec<(String, Member)>,
+}
+
+impl Members {
+    fn of(&mut self, name: &str) -> Member {
+        if let Some((_, m)) = self.known.iter().find(|(n, _)| n == name) {
+            return *m;
+        }
+        let folded = folded(name);
+        let text = is_text(&folded);
+        let m = Member {
+            path: !text && names_a_file(&folded),
+            text,
+            filter: matches!(folded.as_str(), "glob" | "include" | "globs" | "includes" | "filter" | "fileglob" | "filepattern"),
+            pattern: folded == "pattern" || folded == "patterns",
+        };
+        if self.known.len() < 64 {
+            self.known.push((name.into(), m));
+        }
+        m
+    }
+}
+
+/// Names of files beyond which a call names more than can be judged.
+const MOST: usize = 4096;
 
 struct Walk<'a> {
     tool: &'a str,
     cwd: Option<String>,
+    members: Members,
+    seen: BTreeSet<(bool, String)>,
     out: Vec<Name>,
 }
 
 impl Walk<'_> {
     fn push(&mut self, text: &str, glob: bool) {
-        let searches = matches!(self.tool, "grep");
-        let look = Look { glob, command: false, tree: searches, wide: false };
-        self.out.push(match self.out.len() {
-            0..=1023 => Name { text: text.into(), cwd: self.cwd.clone(), look, by: self.tool.into() },
-            1024 => Name::more(self.tool),
-            _ => return,
-        });
-    }
-
-    fn value(&mut self, name: &str, v: &Value) {
-        for (n, v) in v.members() {
-            self.value(&folded(n), v);
-        }
-        for v in v.items() {
-            self.value(name, v);
-        }
-        if let Some(s) = v.as_text() {
-            self.text(name, s);
-        }
-    }
-
-    fn text(&mut self, name: &str, s: &str) {
-        // A file's name is judged however long it is: the host says that it cannot tell what a longer one means.
-        if s.is_empty() || !is_path(name) && (s.len() > 4096 || s.contains('\n')) {
+        if self.out.len() > MOST || !self.seen.insert((glob, text.into())) {
             return;
         }
-        let url = s.split_once("://").map_or(false, |(scheme, _)| !scheme.trim().eq_ignore_ascii_case("file"));
-        if url && !is_path(name) || self.tool == "web_fetch" && !s.trim_start().to_lowercase().starts_with("file:") {
+        let look = Look { glob, command: false, tree: self.tool == "grep", wide: false };
+        self.out.push(Name { text: text.into(), cwd: self.cwd.clone(), look, by: self.tool.into() });
+    }
+
+    fn value(&mut self, m: Member, v: &Value) {
+        if self.out.len() > MOST {
+            return; // it cannot be judged: the rest does not matter
+        }
+        for (n, v) in v.members() {
+            let m = self.members.of(n);
+            self.value(m, v);
+        }
+        for v in v.items() {
+            self.value(m, v);
+        }
+        if let Some(s) = v.as_text() {
+            self.text(m, s);
+        }
+    }
+
+    fn text(&mut self, m: Member, s: &str) {
+        // A file's name is judged however long it is: the host says that it cannot tell what a longer one means.
+        if s.is_empty() || !m.path && (s.len() > 4096 || s.contains('\n')) {
+            return;
+        }
+        let scheme = s.find(':').filter(|at| s[*at..].starts_with("://")).map(|at| s[..at].trim());
+        let url = scheme.map_or(false, |scheme| !scheme.eq_ignore_ascii_case("file"));
+        if url && !m.path || self.tool == "web_fetch" && !s.trim_start().to_lowercase().starts_with("file:") {
             return;
         }
         match self.tool {
             // A search shows what is in the files that it takes; one for names shows names, but of a protected place.
-            "grep" if matches!(name, "glob" | "include" | "globs" | "includes" | "filter" | "fileglob" | "filepattern") => self.push(s, true),
-            "glob" if name == "pattern" || name == "patterns" => {
+            "grep" if m.filter => self.push(s, true),
+            "glob" if m.pattern => {
                 let root = s.find(&['*', '?', '[', '{'][..]).and_then(|at| s[..at].rfind('/')).map(|end| &s[..end]);
                 if let Some(root) = root.filter(|r| !r.is_empty()) {
                     self.push(root, false);
                 }
             }
-            _ if is_path(name) => self.push(s, false),
-            _ if self.known() || is_text(name) => {}
+            _ if m.path => self.push(s, false),
+            _ if self.known() || m.text => {}
             // A tool of which nothing is known: whatever looks like one name.
             _ if !s.contains(char::is_whitespace) || s.starts_with(&['/', '~', '.', ' '][..]) => self.push(s, false),
             _ => {}
@@ -114,10 +166,10 @@ fn folded(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Members that name a file or a directory.
-fn is_path(name: &str) -> bool {
+/// Members that name a file or a directory, unless they hold text.
+fn names_a_file(name: &str) -> bool {
     let names = ["path", "file", "dir", "folder", "uri", "target", "dest", "source", "src", "root", "attachment", "location", "document"];
-    names.iter().any(|p| name.contains(p)) && !is_text(name)
+    names.iter().any(|p| name.contains(p))
 }
 
 /// Members that hold text.

@@ -10,43 +10,57 @@ pub struct Written {
 
 const OLD: &[&str] = &["old", "search", "find", "pattern"];
 
-fn strings(name: &str, v: &Value, each: &mut dyn FnMut(&str, &str)) {
+/// The strings of the members whose lower-case name is wanted, at any depth; those of an array have its member's name.
+fn strings<'a>(args: &'a Value, wanted: impl Fn(&str) -> bool) -> Vec<&'a str> {
+    // A long list of records repeats a few names.
+    let mut known: Vec<(&'a str, bool)> = Vec::new();
+    let top = wanted("");
+    let mut out = Vec::new();
+    let mut ask = |name: &'a str| match known.iter().find(|(n, _)| *n == name) {
+        Some((_, w)) => *w,
+        None => {
+            let w = wanted(&name.to_lowercase());
+            if known.len() < 64 {
+                known.push((name, w));
+            }
+            w
+        }
+    };
+    walk(args, top, &mut ask, &mut out);
+    out
+}
+
+fn walk<'a>(v: &'a Value, take: bool, ask: &mut impl FnMut(&'a str) -> bool, out: &mut Vec<&'a str>) {
     for (n, v) in v.members() {
-        strings(&n.to_lowercase(), v, each);
+        let take = ask(n);
+        walk(v, take, ask, out);
     }
     for v in v.items() {
-        strings(name, v, each);
+        walk(v, take, ask, out);
     }
-    if let Some(s) = v.as_text() {
-        each(name, s);
+    if let (true, Some(s)) = (take, v.as_text()) {
+        out.push(s);
     }
 }
 
 /// The strings that name files, at any depth. `both`: where a move or link begins and ends counts as well.
 pub fn paths(args: &Value, both: bool) -> Vec<String> {
-    let mut out = Vec::new();
-    strings("", args, &mut |name, s| {
+    let found = strings(args, |name| {
         let names = ["path", "file", "dir", "folder", "target", "dest", "uri"].iter().any(|p| name.contains(p))
-            || both && ["source", "src", "from", "to", "old", "new", "link"].iter().any(|p| name == *p || name.starts_with(p));
-        let holds = ["text", "content", "contents", "type", "string"].iter().any(|s| name.ends_with(s));
-        if names && !holds && !s.contains('\n') && !s.is_empty() {
-            out.push(s.to_string());
-        }
+            || both && ["source", "src", "from", "to", "old", "new", "link"].iter().any(|p| name.starts_with(p));
+        names && !["text", "content", "contents", "type", "string"].iter().any(|s| name.ends_with(s))
     });
-    out
+    found.into_iter().filter(|s| !s.contains('\n') && !s.is_empty()).map(String::from).collect()
 }
 
-/// The texts that a file tool would write: everything that neither names a file nor is looked for.
-pub fn written(args: &Value) -> Vec<Written> {
+/// The texts that a file tool would write, and the file: everything that neither names a file nor is looked for.
+pub fn written(args: &Value) -> (String, Vec<&str>) {
     let file = paths(args, false).into_iter().next().unwrap_or_default();
-    let mut out = Vec::new();
-    strings("", args, &mut |name, s| {
+    let texts = strings(args, |name| {
         let holds = ["content", "text", "new", "source", "insert", "replace", "body", "data", "code", "append"];
-        if holds.iter().any(|h| name.contains(h)) && !OLD.iter().any(|o| name.contains(o)) && !s.is_empty() {
-            out.push(Written { file: file.clone(), text: s.to_string() });
-        }
+        holds.iter().any(|h| name.contains(h)) && !OLD.iter().any(|o| name.contains(o))
     });
-    out
+    (file, texts.into_iter().filter(|s| !s.is_empty()).collect())
 }
 
 /// The files that a patch changes, by its own lines, and what it adds to each.
@@ -84,12 +98,6 @@ pub fn patched(text: &str) -> Vec<Written> {
 }
 
 /// The strings of any name that hold a patch.
-pub fn patches(args: &Value) -> Vec<String> {
-    let mut out = Vec::new();
-    strings("", args, &mut |_, s| {
-        if s.contains('\n') {
-            out.push(s.to_string());
-        }
-    });
-    out
+pub fn patches(args: &Value) -> Vec<&str> {
+    strings(args, |_| true).into_iter().filter(|s| s.contains('\n')).collect()
 }

@@ -75,12 +75,8 @@ fn judge(guarded: &Guarded) -> Result<Option<String>, hook::Fail> {
     if let Some(hit) = guarded.first(&names, None, reach)? {
         return Ok(Some(format!("{tool} would change {hit}")));
     }
-    for w in arguments::written(&args) {
-        if let Some(what) = texts::content(guarded, &w.file, &w.text, 0)? {
-            return Ok(Some(what));
-        }
-    }
-    Ok(None)
+    let (file, written) = arguments::written(&args);
+    texts::contents(guarded, &file, &written, 0)
 }
 
 fn judge_patch(guarded: &Guarded, args: &Value) -> Result<Option<String>, hook::Fail> {
@@ -88,7 +84,7 @@ fn judge_patch(guarded: &Guarded, args: &Value) -> Result<Option<String>, hook::
         return Ok(Some(format!("apply_patch would change {hit}")));
     }
     for text in arguments::patches(args) {
-        if let Some(what) = texts::patch(guarded, &text, 0)? {
+        if let Some(what) = texts::patch(guarded, text, 0)? {
             return Ok(Some(what));
         }
     }

@@ -22,7 +22,6 @@ pub enum Kind {
     Code,
     Patch,
     Cron,
-    Profile,
     /// Names of files, one a line, for a command.
     Names,
 }
@@ -82,7 +81,6 @@ pub fn judge(guarded: &Guarded, kind: Kind, text: &str, deep: u32) -> Result<Opt
         Kind::Make => shell(guarded, &recipes(text), deep),
         Kind::Npm => npm(guarded, text, deep),
         Kind::Cron => cron(guarded, text, deep),
-        Kind::Profile => profile(guarded, text, deep),
         Kind::Patch => patch(guarded, text, deep),
         Kind::Names => {
             if text.lines().count() > MOST_LINES {
@@ -230,15 +228,25 @@ pub fn patch(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>,
 
 /// Why a text may not be written to a file: what will read the file would run it.
 pub fn content(guarded: &Guarded, file: &str, text: &str, deep: u32) -> Result<Option<String>, hook::Fail> {
-    if text.is_empty() {
+    contents(guarded, file, &[text], deep)
+}
+
+/// The same for texts of which each is written to the file. What reads the file is asked for once.
+pub fn contents(guarded: &Guarded, file: &str, texts: &[&str], deep: u32) -> Result<Option<String>, hook::Fail> {
+    if texts.iter().all(|t| t.is_empty()) {
         return Ok(None);
     }
-    if guarded.profile(&[file.to_string()], None)?.is_some() {
-        return Ok(profile(guarded, text, deep)?.map(|what| format!("{file} would be read by later shells: {what}")));
+    let profiled = guarded.profile(&[file.to_string()], None)?.is_some();
+    for text in texts.iter().filter(|t| !t.is_empty()) {
+        if profiled {
+            if let Some(what) = profile(guarded, text, deep)? {
+                return Ok(Some(format!("{file} would be read by later shells: {what}")));
+            }
+        } else if let Some(kind) = Kind::of(file, text) {
+            if let Some(what) = judge(guarded, kind, text, deep + 1)? {
+                return Ok(Some(format!("{file} could be run then: {what}")));
+            }
+        }
     }
-    let kind = match Kind::of(file, text) {
-        Some(kind) => kind,
-        None => return Ok(None),
-    };
-    Ok(judge(guarded, kind, text, deep + 1)?.map(|what| format!("{file} could be run then: {what}")))
+    Ok(None)
 }

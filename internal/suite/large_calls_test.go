@@ -1,0 +1,69 @@
+package suite_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/suite"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// An invocation may have 1 MiB, of whatever form: what the guards see and do for it fits into their limits.
+func TestGuardsJudgeLargeCalls(t *testing.T) {
+	records := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(strings.ReplaceAll(format, "#", strconv.Itoa(i)))
+		}
+		return b.String()
+	}
+	calls := map[string]string{
+		"rows of cells": `{"tool":"sheet_update","args":{"rows":[` +
+			records(20000, `{"id":#,"state":"open","k":[1,2,"abc"]}`) + `]}}`,
+		"cells that differ": `{"tool":"sheet_update","args":{"rows":[` +
+			records(4000, `{"label":"n#","note":"a cell with its own words, number #"}`) + `]}}`,
+		"small objects": `{"tool":"graph","args":{"nodes":[` + records(16000, `{"a":{"b":{"c":[]}},"new":"","d":[[[#]]]}`) +
+			`]}}`,
+		"a long text": `{"tool":"write","args":{"file_path":"notes.txt","content":"` +
+			strings.Repeat(`a line of it\n`, 70000) + `"}}`,
+		"nothing but arrays": `{"tool":"graph","args":{"nodes":[` + records(340000, `[]`) + `]}}`,
+		"as long as it may be": `{"tool":"put","args":{"path":"a.txt","file":"b.txt","rows":[` +
+			records(40, `{"path":"p#"}`) + `],"content":"` + strings.Repeat("x", 1<<20-1100) + `"}}`,
+		"many texts": `{"tool":"multi_write","args":{"file_path":"a.txt","edits":[` +
+			records(6000, `{"old_string":"x#","new_string":"a text, and some words more of it: #"}`) + `]}}`,
+	}
+	for _, name := range []string{"path-guard", "settings-guard", "command-guard"} {
+		module, err := os.ReadFile("../../examples-wasm/" + name + "/" + name + ".wasm")
+		if err != nil {
+			t.Fatal(err)
+		}
+		engine, err := suite.OpenEngine(suite.EngineOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook := engine.Hook(name, module)
+		for call, action := range calls {
+			res, err := hook.Run(t.Context(), &suite.Case{Name: "one", Input: suite.Input{
+				Phase: phases.PreTool, Action: jsontext.Value(action), CWD: "/home/dev/project"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Verdict.Decision != phases.Allow {
+				t.Errorf("%s, %s (%d bytes): %s %s", name, call, len(action), res.Verdict.Decision, res.Verdict.Reason)
+			}
+			for _, turn := range res.Verdict.Hooks {
+				t.Logf("%s, %s: %d bytes, %d fuel, %d KiB", name, call, len(action), turn.Fuel, turn.MemoryPeak>>10)
+			}
+		}
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
