@@ -101,23 +101,34 @@ type score struct{ hit, missed, wrong int }
 func (s score) recall() float64    { return float64(s.hit) / float64(s.hit+s.missed) }
 func (s score) precision() float64 { return float64(s.hit) / float64(s.hit+s.wrong) }
 
+// add counts what a guard did with one line, and logs an error.
+func (s *score) add(t *testing.T, l labelled, stopped bool) {
+	t.Helper()
+	switch want := l.Label == "block"; {
+	case stopped && want:
+		s.hit++
+	case want:
+		s.missed++
+		t.Logf("passes (%s): %q", l.Category, l.text())
+	case stopped:
+		s.wrong++
+		t.Logf("is stopped (%s): %q", l.Category, l.text())
+	}
+}
+
+// String names both figures.
+func (s score) String() string {
+	return fmt.Sprintf("recall %.3f, precision %.3f (%d of %d, %d false)",
+		s.recall(), s.precision(), s.hit, s.hit+s.missed, s.wrong)
+}
+
 // scoreOf runs a guard over a corpus, and logs each error and the figures.
 func scoreOf(t *testing.T, file string, blocks func(labelled) bool) (s score) {
 	t.Helper()
 	for _, l := range readLabelled(t, file) {
-		switch got, want := blocks(l), l.Label == "block"; {
-		case got && want:
-			s.hit++
-		case want:
-			s.missed++
-			t.Logf("passes (%s): %q", l.Category, l.text())
-		case got:
-			s.wrong++
-			t.Logf("is stopped (%s): %q", l.Category, l.text())
-		}
+		s.add(t, l, blocks(l))
 	}
-	t.Logf("recall %.3f, precision %.3f (%d of %d, %d false)",
-		s.recall(), s.precision(), s.hit, s.hit+s.missed, s.wrong)
+	t.Log(s)
 	return s
 }
 
@@ -139,8 +150,7 @@ func TestPathGuardOnLabelledData(t *testing.T) {
 		t.Run(corpus.file, func(t *testing.T) {
 			s := scoreOf(t, filepath.Join("testdata/path-guard", corpus.file), blocks)
 			if s.recall() < corpus.recall || s.precision() < corpus.precision {
-				t.Errorf("recall %.3f, precision %.3f; at least %.2f and %.2f",
-					s.recall(), s.precision(), corpus.recall, corpus.precision)
+				t.Errorf("%v; at least %.2f and %.2f", s, corpus.recall, corpus.precision)
 			}
 		})
 	}
