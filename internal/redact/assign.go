@@ -27,7 +27,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if name == "" || s[i] == ' ' && !flag && !valueFollows(name) {
 			continue
 		}
-		column := strings.IndexByte(name, '_') > 0
+		column := strings.IndexAny(name, "_-") > 0
 		kind, str := nameKind(name)
 		if str == none && from > 0 && (s[from-1] == '?' || s[from-1] == '&') {
 			kind, str = parameterKind(name)
@@ -38,14 +38,32 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if s[i] == ':' && from > 0 && s[from-1] == ':' {
 			continue // a part of a longer name: arn:aws:…:secret:x
 		}
-		if s[i] == '(' && str == none && logsIn(name) {
-			kind, str = "credential", weak
+		if s[i] == '(' {
+			switch {
+			case str != none:
+				d.arguments(s, kind, str, name, i, false, add)
+			case logsIn(name):
+				d.arguments(s, "credential", weak, name, i, true, add)
+			default:
+				client(s, name, i, add)
+			}
+			continue
 		}
-		if s[i] == ',' || s[i] == '(' || s[i] == '|' || s[i] == ' ' && !flag && column {
+		tag := s[i] == '>' && str == none
+		if tag {
+			if name := element(s, i); name != "" {
+				kind, str = nameKind(name)
+			}
+			tag = str != none
+		}
+		if s[i] == ',' || s[i] == '|' || s[i] == ' ' && !flag && column {
 			str = min(str, weak) // lists and columns have names in them more often than secrets
 		}
 		if s[i] == ' ' && len(name) == 2 && strings.EqualFold(name, "by") {
 			kind, str = "password", strong
+		}
+		if s[i] == '>' && name == "string" && str == none {
+			kind, str = nameKind(plistKey(s, from))
 		}
 		if str == none && (len(name) == 5 && strings.EqualFold(name, "value") || name == "default") {
 			if name = pairedName(s, from, name); name == "" {
@@ -62,11 +80,12 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		at := i + 1
 		if s[i] == ' ' {
 			// "--password value", "PASSWORD 'value'", "login x password y", "_authToken value"
-			if !flag && !column && !lineOfConfig(name) && !netrcOrSQL(s, from, at) {
+			if !flag && !column && !lineOfConfig(name) && !netrcOrSQL(s, from, at) && !ipsec(s, name, at) {
 				continue
 			}
 		}
-		if s[i] == '>' && !(i > 0 && s[i-1] == '=') && !strings.Contains(s[from:i], "\"") && !(from > 0 && s[from-1] == '<') {
+		if s[i] == '>' && !tag && !(i > 0 && s[i-1] == '=') && !strings.Contains(s[from:i], "\"") &&
+			!(from > 0 && (s[from-1] == '<' || s[from-1] == ':' && element(s, i) == name)) {
 			continue
 		}
 		if several(s, from, i, func(vFrom, vTo int, quoted bool) {
@@ -79,7 +98,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		vFrom, vTo, quoted := valueAt(s, at)
-		if s[i] == ',' && !quoted || s[i] == '(' && !randomish(s[vFrom:vTo]) {
+		if s[i] == ',' && !quoted {
 			continue
 		}
 		if s[i] == ' ' && !flag && column && (vTo-vFrom < 16 || !randomish(s[vFrom:vTo])) {
@@ -154,6 +173,14 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 			if credible(s[from:to], weak, quoted) {
 				add(kind, from, to)
 			}
+			return
+		}
+	}
+	if kind == "mnemonic" || kind == phraseKind {
+		if n := mnemonic(s[from:min(len(s), from+256)]); n > 0 {
+			add("mnemonic", from, from+n)
+		}
+		if kind == phraseKind {
 			return
 		}
 	}
@@ -318,7 +345,7 @@ func apart(s string, i int) bool {
 	case ',':
 		return i > 0 && (s[i-1] == '"' || s[i-1] == '\'')
 	case '(': // login("…")
-		return i > 0 && word[s[i-1]] && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\'')
+		return i > 0 && word[s[i-1]] && firstLiteral(s, i) > 0
 	case '|':
 		return i > 1 && (s[i-1] == ' ' || s[i-1] == '`') && (word[s[i-2]] || s[i-2] == '`')
 	}
@@ -365,9 +392,12 @@ func lineOfConfig(name string) bool {
 // valueFollows reports the names after which a blank may stand before the value.
 func valueFollows(name string) bool {
 	return len(name) == 2 && strings.EqualFold(name, "by") || name == "password" || name == "PASSWORD" ||
-		name == "passwd" ||
-		lineOfConfig(name) || strings.IndexByte(name, '_') > 0
+		name == "passwd" || name == "PSK" ||
+		lineOfConfig(name) || strings.IndexAny(name, "_-") > 0
 }
+
+// ipsec reports the word PSK where the file of secrets of IPsec puts a key in quotes behind it.
+func ipsec(s, name string, at int) bool { return name == "PSK" && at < len(s) && s[at] == '"' }
 
 // netrcOrSQL reports the word password where a language puts the value after it.
 func netrcOrSQL(s string, from, at int) bool {

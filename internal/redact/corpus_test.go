@@ -17,9 +17,11 @@ type sample struct {
 	Kind    string   `json:"kind"`
 }
 
-func samples(t testing.TB) []sample {
+func samples(t testing.TB) []sample { return samplesOf(t, "testdata/secrets.jsonl") }
+
+func samplesOf(t testing.TB, file string) []sample {
 	t.Helper()
-	f, err := os.Open("testdata/secrets.jsonl")
+	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
 	}

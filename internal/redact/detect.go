@@ -118,7 +118,7 @@ func (d *detector) plain(s string, tell func(kind string, from, to int, secret s
 	}
 	for _, look := range [...]func(string, func(kind string, from, to int)){
 		d.patterns.find, findTokens, findShapes, findTelling, findProse, findPiped, findPEM, findPuTTY, findJWT, findURLs,
-		findFlags, d.findNamed, d.kubernetes,
+		findFlags, d.findNamed, d.kubernetes, findBeside, d.findTables, findFiles,
 	} {
 		if d.halt.stopped() {
 			return

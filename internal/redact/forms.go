@@ -9,13 +9,20 @@ import (
 // findPEM finds private keys: the body between the markers, to the end of the
 // text or of what looks like a body when the end is cut off.
 func findPEM(s string, add func(kind string, from, to int)) {
+	for _, name := range [...]string{"PRIVATE KEY", "Static key V1", "SECRET KEY"} {
+		findPEMOf(s, name, add)
+	}
+}
+
+// findPEMOf is findPEM for the keys of one name.
+func findPEMOf(s, name string, add func(kind string, from, to int)) {
 	for at := 0; ; {
-		i := strings.Index(s[at:], "PRIVATE KEY")
+		i := strings.Index(s[at:], name)
 		if i < 0 {
 			return
 		}
 		i += at
-		at = i + len("PRIVATE KEY")
+		at = i + len(name)
 		begin := strings.LastIndex(s[max(0, i-40):i], "BEGIN ")
 		if begin < 0 {
 			continue
@@ -157,7 +164,9 @@ func findURLs(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		if !ok {
-			if len(user) >= 20 && credible(user, weak, true) { // token@host
+			if len(user) >= 20 && credible(user, weak, true) && // token@host
+				// public
+				!strings.HasSuffix(s[start+sign:host], ".sentry.io") && !strings.Contains(s[start+sign:host], ".sentry.io/") {
 				add("url-password", start, start+sign)
 			}
 			continue

@@ -95,7 +95,7 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 		if openAs(kind, s) {
 			str = none
 		}
-		if str != none && credible(s, str, true) && !wholly(s) {
+		if str != none && (credible(s, str, true) || wallet(kind, s)) && !wholly(s) {
 			w.mask(ptr, w.r.complete(kind, s))
 			return nil
 		}

@@ -26,7 +26,8 @@ func (v *view) place(from, to int) (int, int) {
 // characters, line continuations, joined string literals, escapes of JSON and of
 // URLs. Where there is nothing of the kind, the view is empty.
 func unwrapped(s string) view {
-	if !wrapped(s) {
+	lists := adjoiners(s)
+	if !wrapped(s, lists) {
 		return view{}
 	}
 	v := view{from: make([]int32, 0, len(s)), to: make([]int32, 0, len(s))}
@@ -40,7 +41,7 @@ func unwrapped(s string) view {
 		b.WriteString(t)
 	}
 	for i := 0; i < len(s); {
-		if n := joint(s, i); n > 0 {
+		if n := joint(s, i, lists); n > 0 {
 			i += n
 			continue
 		}
@@ -48,21 +49,49 @@ func unwrapped(s string) view {
 		switch {
 		case c == '\\' && i+5 < len(s) && s[i+1] == 'u':
 			if r, ok := hex4(s[i+2 : i+6]); ok {
-				if !hidden(r) {
+				if !hidden(r) && r != 0x1b {
 					emit(string(r), i, i+6)
 				}
-				i += 6
+				if i += 6; r == 0x1b {
+					i += terminalCode(s, i)
+				}
 				continue
 			}
 			emit(s[i:i+1], i, i+1)
 			i++
 		case c == '\\' && i+3 < len(s) && s[i+1] == 'x':
 			if b, err := hex.DecodeString(s[i+2 : i+4]); err == nil && b[0] < 0x80 {
-				emit(string(rune(b[0])), i, i+4)
-				i += 4
+				if b[0] != 0x1b {
+					emit(string(rune(b[0])), i, i+4)
+				}
+				if i += 4; b[0] == 0x1b {
+					i += terminalCode(s, i)
+				}
 				continue
 			}
 			emit(s[i:i+1], i, i+1)
+			i++
+		case c == '\\' && terminalEscape(s, i) > 0:
+			i += terminalEscape(s, i)
+		case c == '\\' && i+3 < len(s) && s[i+1] >= '0' && s[i+1] <= '1':
+			if b, ok := octal(s, i+1); ok {
+				emit(string(rune(b)), i, i+4)
+				i += 4
+				continue
+			}
+			i++
+		case c == 0x1b:
+			i++
+			i += terminalCode(s, i)
+		case c == '&' && i+3 < len(s) && s[i+1] == '#':
+			if r, n := entity(s, i); n > 0 {
+				if !hidden(r) {
+					emit(string(r), i, i+n)
+				}
+				i += n
+				continue
+			}
+			emit("&", i, i+1)
 			i++
 		case c == '\\' && i+1 < len(s):
 			n := 1
@@ -130,14 +159,14 @@ func unwrapped(s string) view {
 }
 
 // wrapped reports whether there is anything to take out or decode.
-func wrapped(s string) bool {
+func wrapped(s string, lists adjoins) bool {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
-		case c == '\\' || c == '%' || c >= utf8.RuneSelf:
+		case c == '\\' || c == '%' || c >= utf8.RuneSelf || c == 0x1b || c == '&' && i+1 < len(s) && s[i+1] == '#':
 			return true
 		case c == '=' && softBreak(s, i) > 0:
 			return true
-		case (c == '"' || c == '\'' || c == '`') && joint(s, i) > 0:
+		case (c == '"' || c == '\'' || c == '`') && joint(s, i, lists) > 0:
 			return true
 		}
 	}
@@ -157,8 +186,8 @@ func softBreak(s string, i int) int {
 }
 
 // joint returns the length of what joins two string literals at i: " + ", ' . ',
-// adjacent literals, with blanks and line ends; or a continued line.
-func joint(s string, i int) int {
+// adjacent literals, with blanks and line ends, or the comma of a list that is joined; or a continued line.
+func joint(s string, i int, lists adjoins) int {
 	q := s[i]
 	if q != '"' && q != '\'' && q != '`' {
 		return 0
@@ -175,11 +204,13 @@ func joint(s string, i int) int {
 	case strings.HasPrefix(s[k:], "||"), strings.HasPrefix(s[k:], "++"), strings.HasPrefix(s[k:], ".."):
 		op = true
 		k += 2
-	case k < len(s) && strings.IndexByte("+.&~", s[k]) >= 0:
+	case k < len(s) && (strings.IndexByte("+.&~", s[k]) >= 0 || s[k] == ',' && lists.near(s, i)):
 		op = true
 		k++
 	case k == i+1:
-		if k < len(s) && s[k] == q && i > 0 && inClass(s[i-1], "w") && k+1 < len(s) && inClass(s[k+1], "w") { // 'a''b'
+		// 'a''b'
+		if k < len(s) && (s[k] == '"' || s[k] == '\'') && i > 0 && inClass(s[i-1], "w") && k+1 < len(s) &&
+			inClass(s[k+1], "w") {
 			return 2
 		}
 		return 0
@@ -227,7 +258,7 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 		i = padded(s, to)
 		// A body of full lines goes on with the next line. Where nothing is in it, each line is looked at by itself.
 		whole := to
-		if width := to - from; i == to && from >= joined && width >= 40 && width <= 128 {
+		if width := to - from; i == to && from >= joined && width >= 16 && width <= 128 {
 			whole = wrappedBody(s, to, width)
 			joined = padded(s, whole)
 		}

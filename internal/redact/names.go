@@ -55,6 +55,20 @@ const (
 
 // nameKind tells what a value of the name is.
 func nameKind(name string) (string, strength) {
+	kind, str := plainName(name)
+	if str == none {
+		if head, ok := unstaged(name); ok {
+			if kind, str = plainName(head); str == weakest {
+				return "", none
+			}
+			str = min(str, weak)
+		}
+	}
+	return kind, str
+}
+
+// plainName is nameKind for a name whose last word says what its value is.
+func plainName(name string) (string, strength) {
 	if !tellingEnd(name) {
 		return "", none
 	}
@@ -73,6 +87,9 @@ func nameKind(name string) (string, strength) {
 		"requirepass", "masterauth", "rootpw", "bindpw":
 		return "password", strong
 	case "secret", "secrets":
+		if prev == "existing" || prev == "pull" {
+			return "", none // the name of a Secret
+		}
 		return "secret", strong
 	case "token", "tokens", "jwt", "pat", "bearer":
 		if countedToken(prev) {
@@ -100,6 +117,8 @@ func nameKind(name string) (string, strength) {
 		return "", none
 	case "mnemonic":
 		return last, weak
+	case "phrase", "seed":
+		return phraseKind, weak
 	case "otp":
 		if prev == "" {
 			return "", none
@@ -133,7 +152,7 @@ func tellingEnd(name string) bool {
 	switch string([]byte{name[n-3] | 32, name[n-2] | 32, name[n-1] | 32}) {
 	case "ord", "rds", "swd", "ase", "pwd", "ort", "ena", "ass", "psk", "uth", "ret", "ets", "ken", "ens", "jwt", "pat",
 		"rer", "key",
-		"ion", "ial", "als", "red", "eds", "kie", "ies", "sas", "sig", "ure", "nic", "otp", "sid", "nid":
+		"ion", "ial", "als", "red", "eed", "eds", "kie", "ies", "sas", "sig", "ure", "nic", "otp", "sid", "nid":
 		return true
 	}
 	return false
@@ -143,11 +162,11 @@ func tellingEnd(name string) bool {
 func secretKey(w string) bool {
 	switch w {
 	case "api", "secret", "private", "access", "auth", "master", "signing", "encryption", "account", "shared", "storage",
-		"service", "deploy", "license", "admin", "app", "sas", "integration", "client",
+		"service", "deploy", "license", "admin", "app", "application", "sas", "integration", "client",
 		"subscription", "certificate", "function", "functions", "webhook", "encrypt", "decrypt", "decryption", "crypto",
 		"aes", "hmac", "cipher", "jwt", "session", "cookie",
 		"vault", "unseal", "recovery", "preshared", "psk", "write", "ingest", "ingestion", "bot", "consumer", "data", "kms",
-		"wallet", "validation":
+		"wallet", "validation", "fernet":
 		return true
 	}
 	return false
@@ -295,7 +314,8 @@ func credible(v string, s strength, quoted bool) bool {
 // openAs reports a value that its name would make secret and its form makes an
 // id or a digest.
 func openAs(kind, v string) bool {
-	return kind == "session" && uuid36(v) || kind == "key" && !(len(v) >= 32 && mixed(v))
+	return kind == "session" && uuid36(v) || kind == phraseKind && !wallet(kind, v) || kind == "key" &&
+		!(len(v) >= 32 && mixed(v))
 }
 
 // onlyNames reports that nothing stands in v but names and what joins them.

@@ -94,6 +94,7 @@ func proseName(w, before string) string {
 
 // findPiped finds text that is echoed into a program that asks for a password.
 func findPiped(s string, add func(kind string, from, to int)) {
+	hereStrings(s, add)
 	for at := 0; ; {
 		i := strings.IndexByte(s[at:], '|')
 		if i < 0 {
@@ -127,6 +128,26 @@ func findPiped(s string, add func(kind string, from, to int)) {
 	}
 }
 
+// hereStrings finds what a shell hands to a program that asks for a password: cryptsetup open DEVICE NAME <<< PASSWORD.
+func hereStrings(s string, add func(kind string, from, to int)) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], "<<<")
+		if i < 0 {
+			return
+		}
+		at += i + len("<<<")
+		begin := max(0, at-256)
+		begin += strings.LastIndexAny(s[begin:at-3], "\n|;&") + 1
+		if !asksPassword(s[begin : at-3]) {
+			continue
+		}
+		from, to, quoted := valueAt(s, at)
+		if credible(s[from:to], strong, quoted) {
+			add("password", from, to)
+		}
+	}
+}
+
 func asksPassword(command string) bool {
 	f := strings.Fields(command)
 	if len(f) == 0 {
@@ -138,7 +159,14 @@ func asksPassword(command string) bool {
 			return true
 		}
 	}
-	return f[0] == "chpasswd" || f[0] == "passwd"
+	if f[0] == "sudo" && len(f) > 1 {
+		f = f[1:]
+	}
+	switch f[0] {
+	case "chpasswd", "passwd", "cryptsetup", "kinit", "smbpasswd":
+		return true
+	}
+	return false
 }
 
 // hasPrefixFold is strings.HasPrefix without case.

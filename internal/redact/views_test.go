@@ -133,7 +133,7 @@ func TestTextsWithoutAView(t *testing.T) {
 		"": false, "plain words": false, `a="b" c='d'`: false, "it's": false, "a=b\nc=d": false, "=\na": false,
 		"'a' 'b'": true, `"a"+"b"`: true, "ab=\ncd": true, `a\b`: true, "50%": true, "é": true,
 	} {
-		if got := wrapped(text); got != want {
+		if got := wrapped(text, adjoiners(text)); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

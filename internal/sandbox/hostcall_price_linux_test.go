@@ -179,6 +179,13 @@ func hostile(t testing.TB) map[string][]string {
 			fill("$(cat ", scan), fill("[redacted:a]", scan),
 			fill("api_key=", scan), fill("%2D%2Dtoken --token=", scan), fill("--token \\\n--token=", scan),
 			fill("password=\"a\\\"--token ", scan), fill("--t\u200boken --token=", scan),
+			fill("<<<", scan), fill("a>", scan), fill("<a>b", scan), fill("connect(\"a\",", scan),
+			fill("Client('", scan), fill("join(\"a\",\"b\",\"c\",", scan), fill("token,a\n", scan), fill("a,token\n", scan),
+			fill("<key>a</key><string>b", scan), fill("\x1b[", scan), fill("\\033[", scan), fill("&#", scan),
+			fill("&#65;", scan), fill("\\101", scan), fill("WIFI:", scan), fill("@tcp(", scan),
+			fill("form-data; name=\"token\"\n\n", scan), fill("mnemonic=abc abc ", scan), fill("seed: ", scan),
+			fill("PASSWORD FOR ", scan), fill("AKIAAHS2TNQ3ASBS63W2", scan), fill("AKIAAHS2TNQ3ASBS63W2,", scan),
+			fill("api_key_prod=", scan), fill("a\tTRUE\t", scan), fill("a * \"b\" *\n", scan), fill("chpasswd\n", scan),
 		},
 		"pattern_match": {
 			object(patternQuery{Kind: "re2", Patterns: []string{"(a|b)*c"}, Texts: []string{fill("ab", 30000)}}),
