@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/rulecache"
 	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/statedir"
@@ -257,6 +258,14 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 		if phases.ByteDigest(file) == digest {
 			return file, nil
 		}
+	}
+	// What a rules file was built into before it became another one.
+	kept := rulecache.Find(builtRulesDir(b.files.dir), func(entry []byte) bool {
+		module, _, ok := unpackRules(entry)
+		return ok && phases.ByteDigest(module) == digest
+	})
+	if module, _, ok := unpackRules(kept); ok {
+		return module, nil
 	}
 	return nil, fmt.Errorf("%w: %s", ErrNoModule, digest)
 }

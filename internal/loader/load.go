@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 
 	"github.com/belay-hooks/belay/internal/builtin"
@@ -79,7 +78,7 @@ func Open(o Options) (*Loader, error) {
 	}
 	kept := &builtRules{log: o.Logger}
 	if o.CacheKey != nil {
-		kept.cache = rulecache.Open(filepath.Join(statedir.Cache(o.Dir), "rules"), o.CacheKey, rulecache.Builder())
+		kept.cache = rulecache.Open(builtRulesDir(o.Dir), o.CacheKey, rulecache.Builder())
 	}
 	return &Loader{o: o, files: source{dir: o.Dir, builtin: set, given: o.Hooks, rules: kept}, engine: engine}, nil
 }

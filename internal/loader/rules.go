@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,9 @@ type builtRules struct {
 	mu    sync.Mutex
 	inUse map[string]usedRules // by the name in the binding; nil: every look reads the file
 }
+
+// builtRulesDir is where the modules of rules files are kept.
+func builtRulesDir(dir string) string { return filepath.Join(statedir.Cache(dir), "rules") }
 
 // usedRules is a module as it was built when its file was taken into use, or why there is none.
 type usedRules struct {

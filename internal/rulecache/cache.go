@@ -91,6 +91,25 @@ func (c *Cache) Get(name string) ([]byte, error) {
 	return content, nil
 }
 
+// Find returns the content of an entry that match knows, whichever key and program it was put with; nil where there is
+// none. It proves nothing about an entry: match has to, by a digest of the content that it knows from elsewhere.
+func Find(dir string, match func(content []byte) bool) []byte {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, d := range list {
+		if !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {
+			continue
+		}
+		entry, err := files.Read(filepath.Join(dir, d.Name()), maxEntry+sha256.Size)
+		if err == nil && len(entry) >= sha256.Size && match(entry[sha256.Size:]) {
+			return entry[sha256.Size:]
+		}
+	}
+	return nil
+}
+
 // Put keeps content under a name, and drops the oldest entries.
 func (c *Cache) Put(name string, content []byte) error {
 	if c == nil || len(content) > maxEntry {

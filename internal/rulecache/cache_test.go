@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -111,6 +112,36 @@ func TestTamperedEntriesAreNotUsed(t *testing.T) {
 	}
 	if _, err := c.Get("a"); err == nil {
 		t.Error("a directory is an entry")
+	}
+}
+
+// An entry can be found by what it holds, under any key and name; files that are no entries do not disturb.
+func TestEntriesAreFoundByContent(t *testing.T) {
+	dir := t.TempDir()
+	is := func(want string) func([]byte) bool { return func(b []byte) bool { return string(b) == want } }
+	if b := rulecache.Find(filepath.Join(dir, "none"), is("")); b != nil {
+		t.Errorf("%q", b)
+	}
+	for i, name := range []string{"one", "two"} {
+		if err := rulecache.Open(dir, bytes.Repeat([]byte{byte(i)}, 32), name).Put(name, []byte(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range map[string]string{"short": "x", ".begun": strings.Repeat("x", 32) + "three"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "dir"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"one", "two"} {
+		if b := rulecache.Find(dir, is(want)); string(b) != want {
+			t.Errorf("%q, want %s", b, want)
+		}
+	}
+	if b := rulecache.Find(dir, is("three")); b != nil {
+		t.Errorf("%q", b)
 	}
 }
 

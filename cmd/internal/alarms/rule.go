@@ -19,6 +19,10 @@ var (
 	// named is how the hook of a rules file and the built-in guards end each of their reasons.
 	named = regexp.MustCompile(`\((?:rule )?([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`)
 
+	// ruled is how the hook of a rules file ends each of them: it may cite what a call says, which may end like
+	// those of a guard.
+	ruled = regexp.MustCompile(`\(rule ([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`)
+
 	// quoted are texts that a reason cites.
 	quoted = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`|“[^”]*”|‘[^’]*’")
 )
@@ -32,7 +36,11 @@ func rulesOf(reason string, kind phases.Kind) []string {
 	}
 	var names []string
 	known := map[string]bool{}
-	for _, m := range named.FindAllStringSubmatch(reason, maxNamed) {
+	ends := named
+	if all := ruled.FindAllStringIndex(reason, -1); len(all) > 0 && all[len(all)-1][1] == len(reason) {
+		ends = ruled
+	}
+	for _, m := range ends.FindAllStringSubmatch(reason, maxNamed) {
 		if !known[m[1]] {
 			known[m[1]] = true
 			names = append(names, m[1])
