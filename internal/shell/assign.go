@@ -69,7 +69,12 @@ func (w *walker) assign(e *env, a *syntax.Assign) {
 
 func (w *walker) declare(e *env, x *syntax.DeclClause, c ctx) {
 	words := []Word{{Text: x.Variant.Value, Known: true}}
+	reference := x.Variant.Value == "nameref"
 	for _, a := range x.Args {
+		reference = reference || a.Name == nil && a.Value != nil && isReference(a.Value.Lit())
+		if reference && a.Name != nil { // it stands for another variable from now on
+			defer e.forget(a.Name.Value)
+		}
 		w.substitutions(e, a, c)
 		if a.Name != nil && !a.Naked {
 			w.assign(e, a)
@@ -83,6 +88,11 @@ func (w *walker) declare(e *env, x *syntax.DeclClause, c ctx) {
 	}
 	w.run(e, words, nil, nil, c, w.raw(x))
 	w.exported(e, words, c, w.raw(x))
+}
+
+// isReference reports the option with which a name stands for another variable.
+func isReference(option string) bool {
+	return strings.HasPrefix(option, "-") && !strings.HasPrefix(option, "--") && strings.Contains(option, "n")
 }
 
 // exported walks what programs run of the variables that they get from now on.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -111,6 +112,11 @@ func (w *walker) program(e *env, name string, args []string, words []Word, stdin
 	switch name {
 	case ":", "true", "cd", "pwd", "echo", "printf", "which", "cat", "tee":
 	default:
+		if n := len(args); stdin == nil && n > 0 && !strings.HasPrefix(args[n-1], "-") { // a file that the text wrote
+			if f := w.fileOf(e, words[n-1]); f != nil {
+				in, stdin, args = f.text, &f.text, args[:n-1]
+			}
+		}
 		if marked(in) || slices.ContainsFunc(args, marked) || hasHole(in) || slices.ContainsFunc(args, hasHole) {
 			return "", false
 		}
@@ -151,6 +157,20 @@ func (w *walker) program(e *env, name string, args []string, words []Word, stdin
 			return path.Dir(strings.TrimRight(args[0], "/")) + "\n", true
 		}
 		return "", false
+	}
+	if name == "cat" && len(args) > 0 {
+		all := ""
+		for k := range args {
+			f := w.fileOf(e, words[k])
+			if f == nil && !(args[k] == "-" && stdin != nil) {
+				return "", false
+			} else if f == nil {
+				all += in
+			} else {
+				all += f.text
+			}
+		}
+		return all, len(all) <= MaxWordText
 	}
 	if stdin == nil {
 		return "", false
@@ -220,6 +240,12 @@ func printf(args []string) (string, bool) {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return "", false
 	}
+	if strings.Contains(args[0], "%b") {
+		var ok bool
+		if args, ok = unescaped(args); !ok {
+			return "", false
+		}
+	}
 	for _, c := range strings.Split(args[0], "%")[1:] { // widths could ask for gigabytes
 		if strings.Trim(c[:min(len(c), 1)], "sbdcxXou%") != "" {
 			return "", false
@@ -239,6 +265,29 @@ func printf(args []string) (string, bool) {
 		rest = rest[min(n, len(rest)):]
 	}
 	return b.String(), utf8.ValidString(b.String())
+}
+
+// zeroOctal finds the octal numbers of %b, which begin with \0 and have up to three digits more.
+var zeroOctal = regexp.MustCompile(`\\0([0-7]{1,3})`)
+
+// unescaped gives printf %s in place of %b: its arguments with the escapes in them expanded.
+func unescaped(args []string) ([]string, bool) {
+	if strings.Count(args[0], "%b") != strings.Count(strings.ReplaceAll(args[0], "%%", ""), "%") {
+		return nil, false
+	}
+	out := []string{strings.ReplaceAll(args[0], "%b", "%s")}
+	for _, a := range args[1:] {
+		if strings.Contains(a, `\c`) { // ends all output
+			return nil, false
+		}
+		a = zeroOctal.ReplaceAllString(strings.ReplaceAll(a, "%", "%%"), `\$1`)
+		s, _, err := expand.Format(nil, a, nil)
+		if err != nil || len(s) > MaxWordText {
+			return nil, false
+		}
+		out = append(out, s)
+	}
+	return out, true
 }
 
 func translate(args []string, in string) (string, bool) {

@@ -36,8 +36,12 @@ func (w *walker) parallel(e *env, args []Word, open bool, c ctx, raw string, i i
 	}
 	all := joined(command, open)
 	if all.Known && slices.ContainsFunc(command, forShell) {
+		c.masked = "{"
 		w.code(e, all, "parallel", c, i, false, raw)
 		w.unknown("code", raw, i) // the inputs are missing in it
+		if !strings.HasPrefix(strings.TrimSpace(all.Text), "{") {
+			w.inPart()
+		}
 		return
 	}
 	w.argvOpen(e, "parallel", command, true, c, raw, i)

@@ -80,6 +80,10 @@ func (w *walker) handsFile(e *env, language string, file Word, h handed) {
 		w.handsText(e, language, w.word(text, true, false, false), h)
 		return
 	}
+	if text, ok := w.content(e, file); ok {
+		w.handsText(e, language, text, h)
+		return
+	}
 	w.handsProgram(Program{Language: language, File: file.Text}, h)
 }
 

@@ -71,6 +71,10 @@ func (w *walker) runNamed(e *env, name string, words []Word, assigns []Assign, r
 	}
 	around := c
 	c.redirs = append(slices.Clip(c.redirs), redirs...)
+	w.copies(e, name, words[1:], around)
+	if w.runsWritten(e, words, open, c, i, raw) {
+		return
+	}
 	if w.builtin(e, name, words, open, around, c.redirs, raw, i) {
 		return
 	}
@@ -291,6 +295,9 @@ func (w *walker) builtin(e *env, name string, words []Word, open bool, c ctx, re
 			w.code(e, args[0], "trap", c, i, true, raw)
 		}
 	case "source", ".":
+		if len(args) > 0 && w.runsFile(e, args[0], args[1:], open, "source", c, i, true, raw) {
+			break
+		}
 		if len(args) > 0 && (args[0].Text == "/dev/stdin" || args[0].Text == "-") {
 			c.redirs = redirs
 			w.stdinCode(e, "source", c, i, raw)

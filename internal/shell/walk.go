@@ -34,6 +34,7 @@ type walker struct {
 
 	within map[syntax.Node]span // the commands of each substitution
 	parts  []hole               // what holes in texts stand for
+	files  map[string]*written  // the files that the text writes, where what it writes is known
 }
 
 type function struct {
@@ -135,6 +136,7 @@ func (w *walker) stmt(e *env, s *syntax.Stmt, c ctx) {
 	defer w.feeds(from, len(c.context))
 	w.writesTo(e, s, &c)
 	redirs := w.redirects(e, s.Redirs, &c)
+	defer w.writesFiles(e, s, redirs, c)
 	c.feed = nil
 	if call, ok := s.Cmd.(*syntax.CallExpr); ok {
 		w.call(e, s, call, redirs, c)
@@ -196,6 +198,8 @@ func (w *walker) redirects(e *env, list []*syntax.Redirect, c *ctx) (out []Redir
 			if strings.HasPrefix(red.Op, "<<") {
 				t := red.Target
 				c.stdin = &t
+			} else if text, ok := w.content(e, red.Target); ok && red.Op == "<" {
+				c.stdin = &text
 			}
 		}
 		out = append(out, red)

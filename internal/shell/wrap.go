@@ -499,6 +499,8 @@ func (w *walker) shell(e *env, name string, args []Word, open bool, c ctx, raw s
 		default:
 			if text, ok := w.printed(args[k:]); ok {
 				w.code(e, text, name, c, i, false, raw)
+			} else if w.runsFile(e, args[k], args[k+1:], open, name, c, i, false, raw) {
+				return
 			} else if args[k].Known {
 				w.unknown("script", raw, i)
 			} else {

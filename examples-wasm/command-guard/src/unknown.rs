@@ -72,6 +72,14 @@ fn is_ordinary_script(t: &Text, c: &Command) -> bool {
     if c.assigns.iter().any(|(name, _)| name == "BASH_ENV" || name == "ENV") {
         return false;
     }
+    // What a fifo of the text carries is no file.
+    let fifo = |name: &str| {
+        let makes = |m: &&Command| matches!(m.name.as_str(), "mkfifo" | "mknod");
+        t.shell.commands.iter().filter(makes).any(|m| m.args().iter().any(|w| w.text == name))
+    };
+    if c.args().iter().chain(c.redirects.iter().map(|r| &r.target)).any(|w| fifo(&w.text)) {
+        return false;
+    }
     let file = c.args().iter().find(|w| !w.text.starts_with(&['-', '+'][..]));
     let redirected = c.redirects.iter().find(|r| r.op == "<" && r.fd == 0).map(|r| &r.target);
     match file.or(redirected) {
