@@ -24,6 +24,7 @@ mod git_bypass;
 mod lines;
 mod listed;
 mod modes;
+mod optin;
 mod options;
 mod origin;
 mod permissions;

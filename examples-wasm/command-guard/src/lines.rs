@@ -11,7 +11,7 @@ use crate::hook::{Errno, Fail};
 use crate::options::Options;
 use crate::text::Text;
 use crate::{
-    backdoor, disk, docker_wipe, fork_bomb, fs_destroy, git_bypass, listed, permissions, power, remote_exec, secret_read, system_file, unknown,
+    backdoor, disk, docker_wipe, fork_bomb, fs_destroy, git_bypass, listed, optin, permissions, power, remote_exec, secret_read, system_file, unknown,
 };
 
 /// A rule that judges each command.
@@ -52,6 +52,7 @@ pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
         found.push(Finding::ask("unknown", what));
         return Ok(found);
     }
+    found.extend(optin::judge(options, &text));
     found.extend(listed::judge(options, &text)?);
     found.extend(handed_on(&text, 0)?);
     found.extend(unknown::judge(&text));

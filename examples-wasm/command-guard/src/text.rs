@@ -13,11 +13,6 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// The command whose output a command reads.
-    pub fn feeder(&self, c: &Command) -> Option<&'a Command> {
-        c.stdin_from.and_then(|i| self.shell.commands.get(i))
-    }
-
     /// The commands whose output a command reads, the nearest first, through filters.
     pub fn feeders<'b>(&'b self, c: &Command) -> impl Iterator<Item = &'a Command> + 'b {
         let mut at = c.stdin_from;
