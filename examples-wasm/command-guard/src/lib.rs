@@ -38,6 +38,7 @@ mod system_file;
 mod text;
 mod unknown;
 mod writes;
+mod written;
 
 use alloc::string::String;
 use alloc::vec::Vec;

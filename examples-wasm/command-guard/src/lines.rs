@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::text::Text;
 use crate::{
     backdoor, disk, docker_wipe, fork_bomb, fs_destroy, git_bypass, listed, optin, permissions, power, remote_exec, secret_read, system_file, unknown,
+    written,
 };
 
 /// A rule that judges each command.
@@ -100,6 +101,16 @@ fn handed_on(text: &Text, depth: usize) -> Result<Vec<Finding>, Fail> {
         match read(line)? {
             Some((shell, programs)) => found.extend(of_shell(&Text { source: line, shell: &shell, programs: &programs })),
             None => found.push(too_long()),
+        }
+    }
+    for source in written::scripts(text) {
+        if depth == DEPTH {
+            break; // as deep as what it is written by
+        }
+        if let Some((shell, programs)) = read(&source)? {
+            let script = Text { source: &source, shell: &shell, programs: &programs };
+            found.extend(of_shell(&script));
+            found.extend(handed_on(&script, depth + 1)?);
         }
     }
     for script in code::scripts(text) {
