@@ -15,7 +15,8 @@ func TestCommandGuardOnLabelledData(t *testing.T) {
 	}{
 		{"commands_tuned.jsonl", 0.97, 0.99},
 		{"tools_tuned.jsonl", 0.89, 0.99},
-		{"hard_tuned.jsonl", 0.92, 0.99},
+		{"hard_tuned.jsonl", 0.94, 0.99},
+		{"hard_held.jsonl", 0.92, 0.99},
 	} {
 		t.Run(corpus.file, func(t *testing.T) {
 			s := scoreOf(t, filepath.Join("testdata/command-guard", corpus.file), blocks)
