@@ -10,10 +10,39 @@ typedef struct {
   uint32_t at; // next byte
 } scanner;
 
-enum { ESC = 0x1b, BEL = 0x07, ST = 0x9c, CSI = 0x9b, OSC = 0x9d, END = 0xffff };
+enum {
+  ESC = 0x1b, BEL = 0x07, DCS = 0x90, SOS = 0x98, CSI = 0x9b, ST = 0x9c, OSC = 0x9d, PM = 0x9e, APC = 0x9f, END = 0x7fffffff,
+};
+
+// What the operator wants: colours stay, and so do characters that are not seen unless they are to go.
+static bool keep_colors, remove_invisible;
+static bool failed;
+
+// A character beyond U+00FF that is to be told apart: those that are not seen. 0 for another one.
+static uint32_t beyond(const char *p, uint32_t left, uint32_t *len) {
+  const unsigned char *u = (const unsigned char *)p;
+  if (u[0] == 0xd8 && left > 1) return *len = 2, (uint32_t)(u[0] & 31) << 6 | (u[1] & 63);
+  if ((u[0] == 0xe2 || u[0] == 0xef) && left > 2)
+    return *len = 3, (uint32_t)(u[0] & 15) << 12 | (uint32_t)(u[1] & 63) << 6 | (u[2] & 63);
+  if (u[0] == 0xf3 && left > 3)
+    return *len = 4, 3u << 18 | (uint32_t)(u[1] & 63) << 12 | (uint32_t)(u[2] & 63) << 6 | (u[3] & 63);
+  return 0;
+}
+
+// Characters that turn the direction of text, have no width, or are tags. Joiners stay: emoji and scripts need them.
+static bool is_invisible(uint32_t c) {
+  return remove_invisible && (c == 0x61c || c == 0x200b || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+                              (c >= 0x2060 && c <= 0x2069) || c == 0xfeff || (c >= 0xe0000 && c <= 0xe007f));
+}
+
+static uint32_t hex4(const char *p) {
+  uint32_t u = 0;
+  for (int i = 0; i < 4; i++) u = u * 16 + (uint32_t)(p[i] <= '9' ? p[i] - '0' : (p[i] | 32) - 'a' + 10);
+  return u;
+}
 
 // The character at s->at and the number of bytes that it takes. END where the string (or the text) ends. Characters
-// beyond U+00FF are told apart from nothing here, so one byte of them is as good as another.
+// beyond U+00FF are told apart only where beyond does, so one byte of the others is as good as another.
 static uint32_t peek(const scanner *s, uint32_t *len) {
   const char *p = s->in.p + s->at;
   uint32_t left = s->in.n - s->at;
@@ -21,15 +50,18 @@ static uint32_t peek(const scanner *s, uint32_t *len) {
   if (left == 0) return END;
   unsigned char c = (unsigned char)p[0];
   if (c == 0xc2 && left > 1) return *len = 2, (unsigned char)p[1];
+  uint32_t far = c < 0x80 ? 0 : beyond(p, left, len);
+  if (far) return far;
   if (!s->json) return c < 0x80 ? c : 0x100;
   if (c == '"') return END;
   if (c != '\\' || left < 2) return c < 0x80 ? c : 0x100;
   *len = 2;
   if (p[1] != 'u' || left < 6) return p[1] == '\\' || p[1] == '/' || p[1] == '"' ? (unsigned char)p[1] : ' ';
   *len = 6;
-  uint32_t u = 0;
-  for (int i = 2; i < 6; i++) u = u * 16 + (uint32_t)(p[i] <= '9' ? p[i] - '0' : (p[i] | 32) - 'a' + 10);
-  return u;
+  uint32_t u = hex4(p + 2);
+  if (u < 0xd800 || u > 0xdbff || left < 12) return u;
+  *len = 12; // JSON has a second half behind it
+  return 0x10000 + ((u - 0xd800) << 10) + (hex4(p + 8) - 0xdc00);
 }
 
 static uint32_t take(scanner *s) {
@@ -44,11 +76,12 @@ static bool next_is(const scanner *s, uint32_t low, uint32_t high) {
 }
 
 // After ESC [ : parameters, intermediates, one final byte. A broken sequence ends before the first byte that cannot
-// belong to it, so that no ordinary text is lost.
-static void skip_csi(scanner *s) {
-  while (next_is(s, 0x30, 0x3f)) take(s);
-  while (next_is(s, 0x20, 0x2f)) take(s);
-  if (next_is(s, 0x40, 0x7e)) take(s);
+// belong to it, so that no ordinary text is lost. Reports whether it sets colours and nothing else.
+static bool skip_csi(scanner *s) {
+  bool color = true;
+  while (next_is(s, 0x30, 0x3f)) color &= take(s) <= ';';
+  while (next_is(s, 0x20, 0x2f)) take(s), color = false;
+  return next_is(s, 0x40, 0x7e) && take(s) == 'm' && color;
 }
 
 // After ESC ] (and ESC P, X, ^, _): all up to BEL or the string terminator. One that never ends hides the rest on a
@@ -69,10 +102,10 @@ static void skip_string(scanner *s) {
   }
 }
 
-static void skip_escape(scanner *s) {
+static bool skip_escape(scanner *s) {
   if (next_is(s, '[', '[')) {
     take(s);
-    skip_csi(s);
+    return skip_csi(s);
   } else if (next_is(s, ']', ']') || next_is(s, 'P', 'P') || next_is(s, 'X', 'X') || next_is(s, '^', '_')) {
     take(s);
     skip_string(s);
@@ -80,7 +113,10 @@ static void skip_escape(scanner *s) {
     while (next_is(s, 0x20, 0x2f)) take(s);
     if (next_is(s, 0x30, 0x7e)) take(s);
   }
+  return false;
 }
+
+static bool begins_string(uint32_t c) { return c == OSC || c == DCS || c == SOS || c == PM || c == APC; }
 
 // Copies one run of characters to out, without sequences. Reports whether it left something out.
 static bool clean(scanner *s, belay_buf *out) {
@@ -91,19 +127,24 @@ static bool clean(scanner *s, belay_buf *out) {
     while (s->at < s->in.n) {
       char c = s->in.p[s->at];
       if (c == ESC || c == (char)0xc2 || (s->json && (c == '"' || c == '\\'))) break;
+      if (remove_invisible && (c == (char)0xd8 || c == (char)0xe2 || c == (char)0xef || c == (char)0xf3)) break;
       s->at++;
     }
     uint32_t len, c = peek(s, &len);
-    if (c != END && c != ESC && c != CSI && c != OSC) {
+    if (c != END && c != ESC && c != CSI && !begins_string(c) && !is_invisible(c)) {
       s->at += len;
       continue;
     }
-    belay_put_bytes(out, s->in.p + from, s->at - from);
-    if (c == END) return changed;
+    uint32_t begin = s->at;
     s->at += len;
-    if (c == ESC) skip_escape(s);
-    else if (c == CSI) skip_csi(s);
-    else skip_string(s);
+    bool color = false;
+    if (c == END) s->at = begin;
+    else if (c == ESC) color = skip_escape(s);
+    else if (c == CSI) color = skip_csi(s);
+    else if (begins_string(c)) skip_string(s);
+    if (color && keep_colors) continue;
+    belay_put_bytes(out, s->in.p + from, begin - from);
+    if (c == END) return changed;
     changed = true;
     from = s->at;
   }
@@ -139,14 +180,22 @@ static bool clean_json(belay_text in, belay_buf *out) {
   return changed;
 }
 
-// One effect may have 256 KiB. A longer result stays as it is: colours are no reason to withhold it.
+// One effect may have 256 KiB. A longer result stays as it is, unless the operator wants it blocked: colours are no
+// reason to withhold it.
 static bool fits(const belay_buf *out) {
   if (out->n <= 255u << 10) return true;
+  if (belay_eq(belay_config_text(BELAY_T("/too_long")), BELAY_T("block"))) {
+    belay_fail(BELAY_T("the result has control sequences and is too long to take them out"));
+    failed = true;
+    return false;
+  }
   belay_log(BELAY_LOG_WARN, BELAY_T("the result is too long to be replaced, so its control sequences stay"));
   return false;
 }
 
 BELAY_PHASE(post_tool) {
+  keep_colors = belay_config_bool(BELAY_T("/keep_colors"), false);
+  remove_invisible = belay_eq(belay_config_text(BELAY_T("/invisible")), BELAY_T("remove"));
   belay_text path = BELAY_T("/result");
   int32_t kind = belay_input_kind(path);
   belay_text in = belay_input_get(path);
@@ -158,5 +207,5 @@ BELAY_PHASE(post_tool) {
   } else if (clean_json(in, &out) && fits(&out)) {
     belay_rewrite_json(path, belay_done(&out));
   }
-  return BELAY_OK;
+  return failed ? 1 : BELAY_OK;
 }

@@ -26,9 +26,9 @@ var (
 // Hook is one embedded hook.
 type Hook struct {
 	Name   string
-	Older  string // the name that it had before; "": none
-	Digest string // sha256:<hex> of Module
-	Module []byte // must not be changed
+	Others []string // further names of it, sorted
+	Digest string   // sha256:<hex> of Module
+	Module []byte   // must not be changed
 }
 
 // Set is the embedded hooks. It is not changed after Load and safe for
@@ -67,13 +67,13 @@ func Load() (*Set, error) {
 		if got := phases.ByteDigest(b); got != m.Digest {
 			return nil, fmt.Errorf("builtin: %s: %w: it is %s, the lock says %s", m.Name, ErrDigest, got, m.Digest)
 		}
-		s.byName[m.Name] = Hook{Name: m.Name, Older: older(m.Name), Digest: m.Digest, Module: b}
+		s.byName[m.Name] = Hook{Name: m.Name, Others: othersOf(m.Name), Digest: m.Digest, Module: b}
 		s.byDigest[m.Digest] = m.Name
 	}
 	return s, nil
 }
 
-// Get returns the hook with the name, or with the older name. The error is ErrUnknown.
+// Get returns the hook with the name, or with that further name. The error is ErrUnknown.
 func (s *Set) Get(name string) (Hook, error) {
 	h, ok := s.byName[Name(name)]
 	if !ok {
@@ -91,7 +91,7 @@ func (s *Set) ByDigest(digest string) (Hook, bool) {
 // OptionsFile is the file in the state directory that the hook's options stand in where an
 // operator names no other: there are files in its form that people have already. "": none.
 func OptionsFile(name string) string {
-	if name == "command-intercept" {
+	if Name(name) == "command-intercept" {
 		return "command-intercept.yaml"
 	}
 	return ""

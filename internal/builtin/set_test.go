@@ -34,6 +34,16 @@ func TestEmbeddedHooksFitTheirDigests(t *testing.T) {
 	if len(slices.DeleteFunc(s.Hooks(), func(h builtin.Hook) bool { return h.Digest != now.Digest })) != 1 {
 		t.Error("a hook with an older name is listed twice")
 	}
+	for _, h := range s.Hooks() {
+		for _, other := range h.Others {
+			if same, err := s.Get(other); err != nil || same.Digest != h.Digest || builtin.Name(other) != h.Name {
+				t.Errorf("%s by the name %s: %q, %v", h.Name, other, same.Name, err)
+			}
+			if builtin.Name(h.Name) != h.Name {
+				t.Errorf("%s is another name", h.Name)
+			}
+		}
+	}
 	if _, err := s.Get("no-such-hook"); !errors.Is(err, builtin.ErrUnknown) {
 		t.Errorf("got %v", err)
 	}

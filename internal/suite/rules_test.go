@@ -80,6 +80,9 @@ func TestTwentyLinesDoWhatThreeHooksDo(t *testing.T) {
 				t.Fatal(files, err)
 			}
 			for _, file := range files {
+				if filepath.Base(file) == "options.yaml" { // of the hook: a rules file says the same otherwise
+					continue
+				}
 				s, err := suite.ReadFile(file)
 				if err != nil {
 					t.Fatal(err)

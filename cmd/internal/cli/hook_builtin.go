@@ -18,8 +18,8 @@ import (
 
 // builtinHook is a line of `belay hook list --builtin`.
 type builtinHook struct {
-	Module      string         `json:"module"`         // builtin:NAME
-	Older       string         `json:"older,omitzero"` // builtin:NAME of the older name, which goes on
+	Module      string         `json:"module"`               // builtin:NAME
+	Others      []string       `json:"other_names,omitzero"` // builtin:NAME of each further name, which is the same hook
 	Version     string         `json:"version"`
 	Phases      []phases.Phase `json:"phases"`
 	Description string         `json:"description"`
@@ -52,8 +52,8 @@ func (a *App) hookListBuiltin(ctx context.Context, asJSON bool) error {
 		}
 		one := builtinHook{Module: builtinScheme + h.Name, Version: info.Manifest.Version, Phases: info.Phases,
 			Description: info.Manifest.Description, Digest: h.Digest, Bound: boundTo(&h, bindings)}
-		if h.Older != "" {
-			one.Older = builtinScheme + h.Older
+		for _, other := range h.Others {
+			one.Others = append(one.Others, builtinScheme+other)
 		}
 		hooks = append(hooks, one)
 	}
@@ -64,8 +64,8 @@ func (a *App) hookListBuiltin(ctx context.Context, asJSON bool) error {
 	t := newTable("HOOK", "VERSION", "BOUND", "PHASES", "WHAT IT DOES")
 	for _, h := range hooks {
 		does := h.Description
-		if h.Older != "" {
-			does += " " + h.Older + " is its older name."
+		if len(h.Others) > 0 {
+			does += " Also " + strings.Join(h.Others, ", ") + "."
 		}
 		t.row(safe(h.Module), safe(h.Version), boundText(h.Bound), phaseList(h.Phases), oneLine(does, 300))
 	}

@@ -1,11 +1,11 @@
-//! Replaces secrets in messages and results by a note that says what stood there, before anybody reads them.
+//! Replaces secrets in messages and results by a note that says what stood there, before they are read.
 //!
 //! Only the secret itself goes; the text round it stays readable.
 
 use belay_hook as hook;
 use hook::analysis::find_secrets;
-use hook::input;
 use hook::json::Value;
+use hook::{config, input};
 
 hook::export!(pre_plan => pre_plan, pre_send => pre_send, post_receive => post_receive, post_tool => post_tool);
 
@@ -25,58 +25,156 @@ fn post_tool() -> hook::Result {
     clean(&["/result"])
 }
 
-/// A turn may have 64 effects. Beyond this many changed texts a document is replaced as a whole.
-const MAX_SINGLE: usize = 24;
-/// One effect may have 256 KiB, with its path. What cannot be cleaned is stopped: the hook fails, with a reason.
-const MAX_EFFECT: usize = 254 << 10;
+/// A turn may have 64 effects, and two documents share them.
+const MAX_EFFECTS: usize = 30;
+/// One effect may have 256 KiB, with its path.
+const MAX_EFFECT: usize = 250 << 10;
+
+/// What the operator wants.
+struct Options {
+    leave: Vec<String>,
+    allow: Vec<String>,
+    with: String,
+    shorten: bool,
+}
+
+impl Options {
+    fn read() -> Options {
+        let texts = |path| -> Vec<String> {
+            let list = config::value(path).unwrap_or(Value::Null);
+            list.items().iter().filter_map(Value::as_text).map(str::to_string).collect()
+        };
+        Options {
+            leave: texts("/leave"),
+            allow: texts("/allow"),
+            with: config::text("/with").unwrap_or_else(|| "[{kind} removed]".to_string()),
+            shorten: config::text("/too_long").as_deref() != Some("block"),
+        }
+    }
+
+    /// Whether a secret that was found may stay.
+    fn stays(&self, kind: &str, secret: &str) -> bool {
+        self.leave.iter().any(|k| k == kind) || self.allow.iter().any(|p| fits(p, secret))
+    }
+}
+
+/// Whether a text fits a pattern in which `*` is any text.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let mut rest = match text.strip_prefix(parts.next().unwrap_or("")) {
+        Some(rest) => rest,
+        None => return false,
+    };
+    let parts: Vec<&str> = parts.collect();
+    let (last, between) = match parts.split_last() {
+        None => return rest.is_empty(),
+        Some(split) => split,
+    };
+    for part in between {
+        rest = match rest.find(part) {
+            Some(at) => &rest[at + part.len()..],
+            None => return false,
+        };
+    }
+    rest.ends_with(last)
+}
+
+/// A text without its secrets, and where it stands: the steps below the root.
+struct Change {
+    steps: Vec<String>,
+    text: String,
+}
 
 fn clean(roots: &[&str]) -> hook::Result {
+    let options = Options::read();
     for root in roots {
         let mut value = match input::value(root) {
             Some(value) => value,
             None => continue,
         };
-        let mut changed = Vec::new();
-        walk(&mut value, &mut String::from(*root), "", &mut changed)?;
-        if changed.len() > MAX_SINGLE {
-            let json = value.to_json();
-            if json.len() > MAX_EFFECT {
-                return Err("a document holds secrets and is too long to take them out".into());
-            }
-            hook::rewrite(root, &json);
-            continue;
-        }
-        for (path, text) in changed {
-            if text.len() > MAX_EFFECT {
-                return Err("a text holds a secret and is too long to take it out".into());
-            }
-            hook::rewrite_text(&path, &text);
-        }
+        let mut changes = Vec::new();
+        walk(&mut value, &mut Vec::new(), &options, &mut changes)?;
+        replace(root, &value, changes)?;
     }
     Ok(())
 }
 
-fn walk(v: &mut Value, path: &mut String, name: &str, changed: &mut Vec<(String, String)>) -> hook::Result {
-    let here = path.len();
+/// Replaces the texts that have changed, or what holds many of them: the smallest parts that fit into the effects.
+fn replace(root: &str, value: &Value, changes: Vec<Change>) -> hook::Result {
+    if changes.len() <= MAX_EFFECTS {
+        for change in changes {
+            let steps: Vec<&str> = change.steps.iter().map(String::as_str).collect();
+            hook::rewrite_text(&format!("{}{}", root, hook::pointer(&steps)), &change.text);
+        }
+        return Ok(());
+    }
+    let deepest = changes.iter().map(|c| c.steps.len()).max().unwrap_or(0);
+    for depth in (0..deepest).rev() {
+        let mut parts: Vec<&[String]> = changes.iter().map(|c| &c.steps[..depth.min(c.steps.len())]).collect();
+        parts.dedup(); // they are in the order of the document
+        if parts.len() > MAX_EFFECTS {
+            continue;
+        }
+        let mut effects = Vec::new();
+        for part in parts {
+            let json = at(value, part).ok_or("a part of the document is gone")?.to_json();
+            if json.len() > MAX_EFFECT {
+                return Err("a document holds secrets and is too long to take them out".into());
+            }
+            let steps: Vec<&str> = part.iter().map(String::as_str).collect();
+            effects.push((format!("{}{}", root, hook::pointer(&steps)), json));
+        }
+        for (path, json) in effects {
+            hook::rewrite(&path, &json);
+        }
+        return Ok(());
+    }
+    Err("a document holds more secrets than can be taken out".into())
+}
+
+fn at<'a>(value: &'a Value, steps: &[String]) -> Option<&'a Value> {
+    steps.iter().try_fold(value, |v, step| match v {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        other => other.get(step),
+    })
+}
+
+/// The beginning and the end of a text that is too long for an effect.
+fn shortened(text: &str) -> String {
+    const HALF: usize = 120 << 10;
+    let (head, tail) = (boundary(text, HALF), boundary(text, text.len() - HALF));
+    let note = format!("\n[{} bytes left out: a text with secrets is shortened to 240 KiB]\n", tail - head);
+    [&text[..head], &note, &text[tail..]].concat()
+}
+
+fn walk(v: &mut Value, steps: &mut Vec<String>, options: &Options, changes: &mut Vec<Change>) -> hook::Result {
     match v {
         Value::Text(text) => {
-            if let Some(clean) = masked(name, text)? {
-                changed.push((path.clone(), clean.clone()));
-                *text = clean;
+            // An element of a list has no name of its own.
+            let name = steps.last().map(String::as_str).filter(|n| !n.bytes().all(|b| b.is_ascii_digit())).unwrap_or("");
+            if let Some(mut clean) = masked(name, text, options)? {
+                if clean.len() > MAX_EFFECT {
+                    if !options.shorten {
+                        return Err("a text holds a secret and is too long to take it out".into());
+                    }
+                    clean = shortened(&clean);
+                }
+                *text = clean.clone();
+                changes.push(Change { steps: steps.clone(), text: clean });
             }
         }
         Value::Array(items) => {
             for (i, item) in items.iter_mut().enumerate() {
-                path.push_str(&format!("/{}", i));
-                walk(item, path, "", changed)?;
-                path.truncate(here);
+                steps.push(i.to_string());
+                walk(item, steps, options, changes)?;
+                steps.pop();
             }
         }
         Value::Object(members) => {
             for (member, item) in members {
-                path.push_str(&hook::pointer(&[member]));
-                walk(item, path, member, changed)?;
-                path.truncate(here);
+                steps.push(member.clone());
+                walk(item, steps, options, changes)?;
+                steps.pop();
             }
         }
         _ => {}
@@ -89,7 +187,7 @@ const PLAIN: [&str; 9] = ["text", "content", "role", "type", "stdout", "stderr",
 
 /// The text without its secrets, or `None` when there are none. A telling name helps the detector, so it goes with the
 /// text as `name: text`.
-fn masked(name: &str, text: &str) -> Result<Option<String>, hook::Fail> {
+fn masked(name: &str, text: &str, options: &Options) -> Result<Option<String>, hook::Fail> {
     // Nothing that authenticates is this short, and most strings of a request are.
     if text.len() < 6 {
         return Ok(None);
@@ -111,10 +209,13 @@ fn masked(name: &str, text: &str) -> Result<Option<String>, hook::Fail> {
             if end <= done || end > whole.len() || !whole.is_char_boundary(start) || !whole.is_char_boundary(end) {
                 continue;
             }
+            if options.stays(&s.kind, &whole[start..end]) {
+                continue;
+            }
             if start > done {
                 out.push_str(&whole[done..start]);
             }
-            out.push_str(&format!("[{} removed]", s.kind));
+            out.push_str(&options.with.replace("{kind}", &s.kind));
             done = end;
             found = true;
         }
@@ -145,4 +246,34 @@ fn boundary(s: &str, at: usize) -> usize {
         at -= 1;
     }
     at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_of_allowed_values() {
+        for (pattern, text, want) in [
+            ("AKIAEXAMPLE", "AKIAEXAMPLE", true),
+            ("AKIA*", "AKIAEXAMPLE", true),
+            ("*EXAMPLE", "AKIAEXAMPLE", true),
+            ("*IA*MP*", "AKIAEXAMPLE", true),
+            ("*", "", true),
+            ("AKIA*X", "AKIAEXAMPLE", false),
+            ("AKIA", "AKIAEXAMPLE", false),
+            ("a*ab", "ab", false),
+        ] {
+            assert_eq!(fits(pattern, text), want, "{} {}", pattern, text);
+        }
+    }
+
+    #[test]
+    fn long_texts_keep_both_ends() {
+        let text = format!("head{}\u{e4}tail", "\u{e4}".repeat(200 << 10));
+        let short = shortened(&text);
+        assert!(short.len() < MAX_EFFECT && short.starts_with("head") && short.ends_with("tail"), "{}", short.len());
+        let left: usize = short.split('[').nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!(short.contains("bytes left out") && left > 100 << 10);
+    }
 }

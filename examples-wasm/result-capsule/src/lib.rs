@@ -3,23 +3,26 @@
 
 use belay_hook as hook;
 use hook::json::{object, Value};
-use hook::{config, input, Artifact, Kind};
+use hook::{config, input, Artifact, Kind, Level};
 
 hook::export!(post_tool => post_tool);
 
 /// Artifacts and their texts are bounded by the host: 64 effects, 256 KiB each with all its JSON.
 const MAX_CAPSULES: usize = 8;
 const MAX_ARTIFACT: usize = 240 << 10;
+/// What all artifacts and capsules of a turn may take; the host takes 1 MiB.
+const MAX_EFFECTS: usize = 1016 << 10;
 /// Bytes of an artifact's name before what is added to it; the host takes 256 in all.
 const MAX_NAME: usize = 120;
 
 fn post_tool() -> hook::Result {
     let max = config::int("/max_bytes").unwrap_or(8192).max(256) as usize;
+    let mut room = MAX_EFFECTS;
     match input::kind("/result") {
         Some(Kind::Text) => {
             let text = input::text("/result").unwrap_or_default();
             if text.len() > max {
-                encapsulate("/result", "result", &text, max);
+                encapsulate("/result", "result", &text, max, &mut room);
             }
         }
         // Results with parts, such as {"stdout": ..., "stderr": ...}: each long part by itself.
@@ -32,7 +35,7 @@ fn post_tool() -> hook::Result {
                     name.truncate(MAX_NAME); // ASCII only
                     name.push_str(&format!("-part{}", i + 1));
                 }
-                encapsulate(&path, &name, text, max);
+                encapsulate(&path, &name, text, max, &mut room);
             }
         }
         _ => {}
@@ -100,26 +103,66 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn encapsulate(path: &str, name: &str, text: &str, max: usize) {
-    let kept = fitting(text, MAX_ARTIFACT);
-    let name = format!("{}.txt", name);
-    let meta = object()
-        .with("tool", input::text("/tool").unwrap_or_default())
-        .with("bytes", text.len() as i64)
-        .with("truncated", kept.len() < text.len());
-    hook::put_artifact(Artifact { name: &name, media_type: "text/plain; charset=utf-8", text: kept, meta });
-    hook::rewrite_text(path, &capsule(text, &name, max));
+/// Puts a text aside, in as many artifacts as it takes. One that does not fit as a whole stays: nothing of it is lost.
+fn encapsulate(path: &str, name: &str, text: &str, max: usize, room: &mut usize) {
+    let mut parts = Vec::new();
+    let (mut rest, mut size) = (text, max);
+    while !rest.is_empty() {
+        let part = fitting(rest, MAX_ARTIFACT);
+        size += escaped(part) + ARTIFACT_FRAME;
+        parts.push(part);
+        rest = &rest[part.len()..];
+    }
+    if size > *room {
+        hook::log(Level::Warn, &format!("{} is too long to be put aside, so it stays as it is", path));
+        return;
+    }
+    *room -= size;
+    for (i, part) in parts.iter().enumerate() {
+        let mut meta = object().with("tool", input::text("/tool").unwrap_or_default()).with("bytes", text.len() as i64);
+        if parts.len() > 1 {
+            meta = meta.with("part", i as i64 + 1).with("parts", parts.len() as i64);
+        }
+        let name = part_name(name, i);
+        hook::put_artifact(Artifact { name: &name, media_type: "text/plain; charset=utf-8", text: part, meta });
+    }
+    let mut place = part_name(name, 0);
+    if parts.len() > 1 {
+        place = format!("{} and its parts up to {}", place, part_name(name, parts.len() - 1));
+    }
+    hook::rewrite_text(path, &capsule(text, &place, max));
+}
+
+/// What an artifact takes beside its text.
+const ARTIFACT_FRAME: usize = 640;
+
+/// The first part has the plain name.
+fn part_name(name: &str, part: usize) -> String {
+    if part == 0 {
+        format!("{}.txt", name)
+    } else {
+        format!("{}.{}.txt", name, part + 1)
+    }
+}
+
+/// The bytes of a text as a JSON string.
+fn escaped(text: &str) -> usize {
+    text.chars().map(cost).sum()
+}
+
+fn cost(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' => 2,
+        c if c < ' ' => 6,
+        c => c.len_utf8(),
+    }
 }
 
 /// The longest beginning of a text that takes at most `max` bytes as a JSON string.
 fn fitting(text: &str, max: usize) -> &str {
     let mut size = 0;
     for (i, c) in text.char_indices() {
-        size += match c {
-            '"' | '\\' | '\n' | '\r' | '\t' => 2,
-            c if c < ' ' => 6,
-            c => c.len_utf8(),
-        };
+        size += cost(c);
         if size > max {
             return &text[..i];
         }

@@ -1,0 +1,120 @@
+package suite_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/suite"
+	"github.com/belay-hooks/belay/phases"
+)
+
+const token = "ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B"
+
+// lines is a text of ordinary output.
+func lines(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "%06d an ordinary line of output\n", i)
+	}
+	return b.String()[:size-1] + "\n"
+}
+
+// The built-in hooks for results deal with long ones: no secret gets through, and nothing is lost in silence.
+func TestLongResults(t *testing.T) {
+	set, err := builtin.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := suite.OpenEngine(suite.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	many := make([]string, 100)
+	for i := range many {
+		many[i] = "key " + token + " " + lines(4<<10)
+	}
+	for _, c := range []struct {
+		name, hook string
+		result     any
+		config     string
+		want       suite.Want
+	}{
+		{"no secret", "redact-secret", lines(900 << 10), "", suite.Want{Decision: phases.Allow, Changed: []string{}}},
+		{"one in the middle of 600 KiB", "redact-secret", lines(300<<10) + token + lines(300<<10), "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result"}}},
+		{"one on the edge of what the host looks at", "redact-secret",
+			map[string]string{"stdout": lines(250<<10-20) + token + "\n" + lines(1<<10)},
+			"",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result/stdout"}}},
+		{"one in 600 KiB that is not to be shortened", "redact-secret", lines(600<<10) + token, `{"too_long": "block"}`,
+			suite.Want{Decision: phases.Block}},
+		{"a hundred in 400 KiB", "redact-secret", map[string]any{"parts": [][]string{many[:50], many[50:]}}, "",
+			suite.Want{Decision: phases.Allow}},
+		{"sequences in 300 KiB", "strip-ansi", "\x1b[31m" + lines(300<<10), "",
+			suite.Want{Decision: phases.Allow, Changed: []string{}}},
+		{"sequences in 300 KiB that must not pass", "strip-ansi", "\x1b[31m" + lines(300<<10), `{"too_long": "block"}`,
+			suite.Want{Decision: phases.Block, Kind: phases.KindOutput}},
+		{"300 KiB without sequences", "strip-ansi", lines(300 << 10), `{"too_long": "block"}`,
+			suite.Want{Decision: phases.Allow, Changed: []string{}}},
+		{"200 KiB with sequences", "strip-ansi", map[string]string{"stdout": "\x1b[31m" + lines(200<<10)}, "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result/stdout"}}},
+		{"600 KiB are put aside in parts", "result-capsule", lines(600 << 10), "", suite.Want{Decision: phases.Allow,
+			Changed: []string{"/result"}, Artifacts: []string{"result.txt", "result.2.txt", "result.3.txt"}}},
+		{"what does not fit stays", "result-capsule", lines(990 << 10), "", suite.Want{Decision: phases.Allow,
+			Changed: []string{}, Artifacts: []string{}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			action, err := json.Marshal(map[string]any{"tool": "exec", "args": map[string]any{}, "result": c.result})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := set.Get(c.hook)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var config jsontext.Value
+			if c.config != "" {
+				config = jsontext.Value(c.config)
+			}
+			s := &suite.Suite{Hook: "builtin:" + c.hook, Cases: []suite.Case{{Name: c.name, Want: c.want,
+				Config: config, Input: suite.Input{Phase: phases.PostTool, Action: action}}}}
+			res, err := e.Hook(h.Name, h.Module).RunSuite(t.Context(), s, suite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range res.Cases {
+				if r.Status() != "pass" {
+					t.Errorf("%v %.2000v", r.Err, r.Differences)
+				}
+				checkLong(t, c.hook, c.result, &r)
+			}
+		})
+	}
+}
+
+// checkLong looks at what became of a long result: the token is gone, and a capsule's parts are the whole of it.
+func checkLong(t *testing.T, hook string, result any, r *suite.CaseResult) {
+	t.Helper()
+	v := &r.Verdict
+	if v.Decision != phases.Allow {
+		return
+	}
+	if hook == "redact-secret" && strings.Contains(string(v.Action), token) {
+		t.Error("the token is still there")
+	}
+	if text, ok := result.(string); ok && len(v.Artifacts) > 0 {
+		var parts strings.Builder
+		for _, a := range v.Artifacts {
+			parts.WriteString(a.Text)
+		}
+		if parts.String() != text {
+			t.Errorf("%d of %d bytes are put aside", parts.Len(), len(text))
+		}
+	}
+}
