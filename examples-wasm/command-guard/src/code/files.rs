@@ -27,16 +27,14 @@ impl Reader<'_> {
         if let Some(v) = recv {
             return self.on_value(last, v, args, named);
         }
+        // What a module made: tarfile.open(...).add(...)
+        if (module.contains("tarfile") || module.contains("zipfile") || module.contains("ZipFile")) && matches!(last, "add" | "write" | "addfile") {
+            self.told.paths("cat", &args[..1.min(args.len())]);
+            return Some(Val::Unknown);
+        }
         // open is there without a module.
         if bare && matches!(last, "open" | "fopen" | "file" | "rimraf" | "rimrafSync" | "del" | "move" | "copy") || ours {
             return self.by_name(full, last, module, args, named);
-        }
-        // What a module made: tarfile.open(...).add(...)
-        if module.contains("tarfile") || module.contains("zipfile") || module.contains("ZipFile") {
-            if matches!(last, "add" | "write" | "addfile") {
-                self.told.paths("cat", &args[..1.min(args.len())]);
-                return Some(Val::Unknown);
-            }
         }
         None
     }
@@ -50,7 +48,7 @@ impl Reader<'_> {
             l if l.ends_with("Sync") => &l[..l.len() - 4],
             l => l,
         };
-        let deep = flag("recursive") || flag("force") && base == "rm" || plain.iter().skip(1).any(|a| matches!(a, Val::Name(n) if matches!(n.as_str(), "TRUE" | "true" | "T")));
+        let deep = base == "delete" && plain.get(1).and_then(Val::known).map_or(false, |t| t == "rf") || flag("recursive") || flag("force") && base == "rm" || plain.iter().skip(1).any(|a| matches!(a, Val::Name(n) if matches!(n.as_str(), "TRUE" | "true" | "T")));
         let deletes_deep = matches!(base, "rmtree" | "remove_tree" | "rm_rf" | "rm_r" | "rimraf" | "emptyDir" | "emptydir" | "deleteRecursively" | "remove_entry_secure" | "remove_entry" | "remove_dir" | "delete_all" | "rmtree_p" | "deleteDirectory" | "cleanDirectory" | "removeItem" | "deltree" | "remove_dir_all" | "deleteTree" | "send2trash")
             || base == "remove" && matches!(module, "fse" | "fs-extra") || base == "del" || base == "rm" && matches!(module, "sh" | "shelljs");
         if deletes_deep || deep && matches!(base, "rm" | "rmdir" | "unlink" | "remove" | "delete") {
@@ -73,7 +71,7 @@ impl Reader<'_> {
                 self.told.paths(command, &paths);
             }
             "rename" | "renames" | "move" | "mv" | "replace" | "moveItem" | "file.rename" | "renameTo" if plain.len() > 1 && (base != "replace" || module == "os" || module == "Files") => self.told.paths("mv", &plain[..2]),
-            "copy" | "copy2" | "copyfile" | "copyFile" | "copytree" | "cp" | "cp_r" | "cpR" | "copyItem" | "copy_file" | "copyDir" | "install" | "file.copy" | "cp_lr" if plain.len() > 1 => self.told.paths("cp -r", &plain[..2]),
+            "copy" | "copy2" | "copyfile" | "copyFile" | "copytree" | "cp" | "cp_r" | "cpR" | "copyItem" | "copy_file" | "copy_stream" | "copyDir" | "install" | "file.copy" | "cp_lr" if plain.len() > 1 => self.told.paths("cp -r", &plain[..2]),
             "symlink" | "ln_s" | "ln_sf" | "link" | "ln" | "createSymbolicLink" | "makeLink" | "file.symlink" | "ln_s!" if plain.len() > 1 => self.told.paths("ln -sf", &plain[..2]),
             "truncate" | "ftruncate" => self.told.paths("truncate -s 0", &plain[..1.min(plain.len())]),
             "chdir" | "cd" | "setwd" | "uchdir" => {
@@ -137,6 +135,10 @@ impl Reader<'_> {
     fn opens(&mut self, full: &str, last: &str, plain: &[Val], named: &[(String, Val)]) -> Option<Val> {
         if self.lang == Lang::Perl && last == "open" {
             return self.perl_open(plain);
+        }
+        if full == "Bun.file" {
+            self.told.paths("cat", &plain[..1]);
+            return Some(Val::File(Box::new(plain[0].clone()), false));
         }
         if last == "file" && !matches!(self.lang, Lang::Php | Lang::R) || last == "new" && !full.contains("File") {
             return None;
@@ -222,6 +224,10 @@ impl Reader<'_> {
         if let Val::File(p, writes) = v {
             return Some(match last {
                 "read" | "readlines" | "readline" | "each_line" | "lines" | "getlines" | "text" | "json" | "readAsText" | "toString" | "each" | "stream" | "arrayBuffer" | "string" => Val::Content(p.clone()),
+                "add" | "addfile" | "addFile" => {
+                    self.told.paths("cat", &args[..1.min(args.len())]);
+                    Val::Unknown
+                }
                 "write" | "writelines" | "puts" | "print" | "end" | "printf" | "<<" | "write_all" if *writes => {
                     if let Some(text) = args.first() {
                         self.told.written(v, text);

@@ -1,11 +1,11 @@
 //! Programs that start children without bound, by the words of their text.
 
 use super::lang::Lang;
-use super::tokens::{tokens, Tok, Token};
+use super::tokens::{tokens, Seg, Tok, Token};
 
 /// Whether a program forks without bound.
 pub fn unbounded(text: &str, lang: Lang) -> bool {
-    if !["fork", "spawn", "Popen", "Process", "exec", "popen", "proc_open", "system"].iter().any(|w| text.contains(w)) {
+    if !["fork", "spawn", "Popen", "Process", "exec", "popen", "proc_open", "system", "execute"].iter().any(|w| text.contains(w)) {
         return false;
     }
     let t = tokens(text, lang);
@@ -15,8 +15,13 @@ pub fn unbounded(text: &str, lang: Lang) -> bool {
     };
     let forks = |t: &[Token]| t.iter().any(|t| matches!(&t.tok, Tok::Name(n) if matches!(n.as_str(), "fork" | "pcntl_fork" | "vfork" | "forkpty")));
     let children = |t: &[Token]| forks(t) || t.iter().any(|t| matches!(&t.tok, Tok::Name(n) if matches!(n.as_str(), "Popen" | "spawn" | "Process" | "execFile" | "proc_open" | "create_subprocess_exec" | "create_subprocess_shell")));
+    // A line of a shell that goes on in the background.
+    let line = |t: &[Token]| {
+        let calls = t.iter().any(|t| matches!(&t.tok, Tok::Name(n) if matches!(n.as_str(), "system" | "execute" | "popen" | "exec" | "shell_exec" | "execSync")));
+        calls && t.iter().any(|t| matches!(&t.tok, Tok::Text(s) if matches!(s.last(), Some(Seg::Plain(t)) if t.trim_end().ends_with('&'))))
+    };
     let waits = t.iter().any(|t| matches!(&t.tok, Tok::Name(n) if matches!(n.as_str(), "wait" | "waitpid" | "wait3" | "accept" | "join" | "communicate" | "break" | "last" | "recv" | "poll" | "waitpid2" | "wait2" | "detach_all" | "return" | "exit" | "_exit" | "sleep")));
-    if !children(&t) {
+    if !children(&t) && !line(&t) {
         return false;
     }
     // A loop that does not end, around it or behind it.
@@ -103,6 +108,9 @@ mod tests {
             (Lang::Python, "import os\nfor i in range(4): os.fork()", false),
             (Lang::Python, "import os\npid = os.fork()\nprint(pid)", false),
             (Lang::Python, "while True:\n  c = s.accept()\n  os.fork()", false),
+            (Lang::Awk, "BEGIN { while (1) system(\"sleep 9 &\") }", true),
+            (Lang::Lua, "while true do os.execute('sleep 9 &') end", true),
+            (Lang::Lua, "while true do os.execute('sleep 9') end", false),
             (Lang::Php, "while(true){pcntl_fork();}", true),
             (Lang::Python, "def f(n): return n if n < 2 else f(n-1)\nprint(f(3))", false),
         ] {

@@ -11,7 +11,7 @@ const DEPTH: usize = 24;
 
 pub fn told(text: &str, told: &mut Told) {
     let c: Vec<char> = text.chars().collect();
-    let mut r = Reader { c, i: 0, told, names: Vec::new() };
+    let mut r = Reader { c, i: 0, told, names: Vec::new(), fetched: false };
     while r.i < r.c.len() {
         r.value(0);
     }
@@ -22,6 +22,8 @@ struct Reader<'a> {
     i: usize,
     told: &'a mut Told,
     names: Vec<(String, Val)>,
+    /// Something came from the network.
+    fetched: bool,
 }
 
 impl Reader<'_> {
@@ -165,9 +167,12 @@ impl Reader<'_> {
                 self.told.write(&first, args.get(1).unwrap_or(&Val::Unknown), false);
                 Val::Unknown
             }
-            "url-retrieve-synchronously" | "url-insert-file-contents" | "get-url" | "http-request" | "dex" | "url-retrieve" | "get-pure-port" => Val::Net,
+            "url-retrieve-synchronously" | "url-insert-file-contents" | "get-url" | "http-request" | "dex" | "url-retrieve" | "get-pure-port" => {
+                self.fetched = true;
+                Val::Net
+            }
             "eval" | "load-string" | "eval-string" | "load" | "read-string" | "eval-buffer" | "eval-region" => {
-                let about = args.iter().any(|a| *a == Val::Net) || self.told.lines.iter().any(|l| l.contains("network.invalid"));
+                let about = args.iter().any(|a| *a == Val::Net) || self.fetched;
                 if about {
                     self.told.run_text("sh", &Val::Net);
                 } else if let (Val::Text(t), true) = (&first, last != "load") {

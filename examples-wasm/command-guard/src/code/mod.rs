@@ -80,6 +80,16 @@ pub fn scripts(t: &Text) -> Vec<Script> {
             out.push(Script { by: c.name.clone(), text: told.lines.join("\n"), found });
         }
     }
+    // The host tells what sed runs, and not the files that its program names.
+    for c in t.shell.commands.iter().filter(|c| matches!(c.name.as_str(), "sed" | "gsed")).take(PROGRAMS) {
+        let mut told = Told::default();
+        for w in c.args().iter().filter(|w| !w.text.starts_with('-') || w.text.contains('w')) {
+            other::sed(&w.text, &mut told);
+        }
+        if !told.lines.is_empty() {
+            out.push(Script { by: c.name.clone(), text: told.lines.join("\n"), found: Vec::new() });
+        }
+    }
     if t.programs.len() > PROGRAMS {
         out.push(Script { by: String::new(), text: String::new(), found: [Finding::ask("unknown", "the command runs more programs than can be judged")].into() });
     }

@@ -183,3 +183,31 @@ fn harmless_programs() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Bad input ends, and is told to be more than can be judged where it is.
+#[test]
+fn bombs_end() {
+    let deep = |open: &str, n: usize| open.repeat(n);
+    for (language, text) in [
+        ("python", deep("f(", 4000)),
+        ("python", deep("[", 4000)),
+        ("javascript", deep("(x=>", 3000)),
+        ("javascript", deep("{a:", 3000)),
+        ("perl", deep("map { ", 3000)),
+        ("ruby", deep("-> { ", 3000)),
+        ("elisp", deep("(a ", 4000)),
+        ("tcl", deep("if {1} {", 2000)),
+        ("python", deep("-", 5000)),
+        ("python", deep("a.b(c)[d].", 3000)),
+        ("javascript", deep("a ? b : ", 3000)),
+        ("python", deep("x = [y for y in z]; ", 1000)),
+        ("python", format!("{}f()", deep("def f():\n f()\n f()\n", 300))),
+        ("awk", deep("a b ", 4000)),
+        ("php", deep("\"{$a[", 2000)),
+        ("powershell", deep("$a = (", 3000)),
+        ("make", deep("a := $(a)$(a)\n", 2000)),
+        ("python", format!("x = 'a'\n{}", deep("x = x + x\n", 200))),
+    ] {
+        does(language, &text);
+    }
+}

@@ -213,6 +213,7 @@ pub fn returned(full: &str, recv: Option<&Val>, args: &[Val], named: &[(String, 
             }
             v
         }
+        "new" if module == "Pathname." || module == "URI." => it,
         "joinpath" | "file.path" => {
             let mut v = it;
             for b in rest {

@@ -241,7 +241,10 @@ pub fn cmd(text: &str, told: &mut Told) {
             "move" | "ren" => told.paths("mv", &rest),
             "format" | "diskpart" => told.push("mkfs.ext4 /dev/sda".into()),
             "echo" | "rem" | "set" | "cd" | "dir" | "if" | "for" => {}
-            _ => told.push(words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" ")),
+            _ => {
+                let local = [".bat", ".cmd", ".exe", ".ps1"].iter().any(|e| name.ends_with(e)) && !name.contains(&['/', '\\'][..]);
+                told.push(format!("{}{}", if local { "./" } else { "" }, words.iter().map(|w| quoted(w)).collect::<Vec<_>>().join(" ")));
+            }
         }
     }
 }
