@@ -5,16 +5,18 @@ import (
 	"testing"
 )
 
-// The guard's recall and precision stay at their floors on each corpus of commands; see testdata/command-guard/README.md.
-// The authors of its rules did not see the held ones.
+// The guard's recall and precision stay at their floors on each corpus of commands: what it reaches, rounded down. The
+// authors of its rules did not see the held ones before these figures were taken; see testdata/command-guard/README.md.
 func TestCommandGuardOnLabelledData(t *testing.T) {
 	blocks := openGuard(t, "command-guard")
 	for _, corpus := range []struct {
 		file              string
 		recall, precision float64
 	}{
-		{"commands_tuned.jsonl", 0.97, 0.99},
-		{"tools_tuned.jsonl", 0.89, 0.99},
+		{"commands_tuned.jsonl", 0.98, 0.99},
+		{"commands_held.jsonl", 0.97, 0.99},
+		{"tools_tuned.jsonl", 0.90, 0.99},
+		{"tools_held.jsonl", 0.92, 0.99},
 		{"hard_tuned.jsonl", 0.94, 0.99},
 		{"hard_held.jsonl", 0.92, 0.99},
 	} {

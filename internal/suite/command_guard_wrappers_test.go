@@ -39,7 +39,7 @@ func TestCommandGuardUnderTwelveWrappers(t *testing.T) {
 	const recall, precision = 0.97, 0.98 // of each wrapper
 	blocks := openGuard(t, "command-guard")
 	var single []labelled
-	for _, l := range readLabelled(t, filepath.Join("testdata/command-guard", "commands_tuned.jsonl")) {
+	for _, l := range readLabelled(t, filepath.Join("testdata/command-guard", "commands_held.jsonl")) {
 		if simpleCommand(l.Command) {
 			single = append(single, l)
 		}

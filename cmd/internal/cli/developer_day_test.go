@@ -27,7 +27,7 @@ import (
 func TestADeveloperDayPassesTheHooksOfInit(t *testing.T) {
 	const questions, of = 5, 500
 	var commands []string
-	for _, half := range []string{"day_tuned.jsonl"} {
+	for _, half := range []string{"day_tuned.jsonl", "day_held.jsonl"} {
 		commands = append(commands, commandsOf(t, half)...)
 	}
 	dir := filepath.Join(t.TempDir(), "state")
