@@ -224,8 +224,11 @@ func (b *Belay) Reload(ctx context.Context) error {
 	if err != nil {
 		b.conf.now = before
 		backToRules()
-		return errors.Join(err, b.recorder.Drop(next))
+		err = errors.Join(err, b.recorder.Drop(next))
+		b.conf.logUnused(ctx, b.kernel, err)
+		return err
 	}
+	b.conf.unused = ""
 	b.recorder.Use(ctx, next)
 	b.recorder.Announce(ctx, b.storage.Front, now.file.Recordings, b.conf.revision())
 	b.redact.Use(r)

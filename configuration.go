@@ -28,6 +28,8 @@ type configuration struct {
 
 	mu  sync.Mutex // guards what Reload changes
 	now written
+
+	unused string // why the last Reload changed nothing, as it is logged; "": it did
 }
 
 // written is what belay.yaml says.
@@ -117,6 +119,17 @@ func (c *configuration) announcer() kernel.Announcer {
 		return func(context.Context) (*kernel.Announcement, error) { return nil, err }
 	}
 	return c.revisions.Announce(now)
+}
+
+// logUnused records once why a configuration is not taken into use: hosts try again and again. What the store could not
+// take is in the error that Reload returns. Preconditions: c.mu is held.
+func (c *configuration) logUnused(ctx context.Context, k *kernel.Kernel, why error) {
+	if c.o.NoHooks || c.o.InMemory || c.o.DryRun || !errors.Is(why, ErrConfig) || why.Error() == c.unused {
+		return
+	}
+	if k.NotUsed(ctx, why.Error()) == nil {
+		c.unused = why.Error()
+	}
 }
 
 // mayJudge reports whether an enforcing hook of belay.yaml may be asked in the phase, for

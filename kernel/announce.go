@@ -17,6 +17,7 @@ import (
 const (
 	DecisionConfigured = "configured" // a revision came into force that no reviewer has signed
 	DecisionAccepted   = "accepted"   // a person looked at the revisions until then
+	DecisionNotUsed    = "not_used"   // a configuration could not be taken into use: the one before stays
 )
 
 // Announcement describes to the log a configuration that comes into force without
@@ -102,6 +103,22 @@ func (k *Kernel) configured(s *snapshot, text string, a *Announcement) Batch {
 		Decision: DecisionConfigured,
 		Reason:   phases.SafeText(text+": "+a.Text, phases.MaxReasonBytes), Output: a.Data,
 	}}}
+}
+
+// NotUsed records why another configuration was not taken into use: the one that is stays.
+// The error is ErrUnavailable or ErrClosed.
+func (k *Kernel) NotUsed(ctx context.Context, why string) error {
+	if err := k.announceWaiting(ctx); err != nil {
+		return err
+	}
+	now := k.options.Clock.Now()
+	_, err := k.commit(ctx, Batch{Now: now, Events: []phases.Event{{
+		ID: k.options.NewID(now), Type: phases.EventNotice, Time: now, PolicyRevision: k.Revision(),
+		Decision: DecisionNotUsed,
+		Reason: phases.SafeText("the configuration before stays in use: "+phases.SafeLine(why, phases.MaxReasonBytes),
+			phases.MaxReasonBytes),
+	}}})
+	return err
 }
 
 // ConfigOrder describes an order to accept a configuration: exactly the revision

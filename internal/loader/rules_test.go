@@ -103,6 +103,30 @@ func TestFaultyRulesLeaveTheOldOnesInForce(t *testing.T) {
 			t.Errorf("the revision is %s", v.PolicyRevision)
 		}
 	}
+	// The log says each of them once, however often it was tried.
+	b.write("rules.yaml", "version: [")
+	for range 3 {
+		if err := host.Reload(t.Context()); err == nil {
+			t.Error("it was taken")
+		}
+	}
+	events, err := host.Events(t.Context(), wire.Query{Type: phases.EventNotice, Decision: "not_used", Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]int{}
+	for _, e := range events {
+		said[e.Reason]++
+	}
+	const last = "the configuration before stays in use: belay.yaml cannot be used: the hook team: rules.yaml:"
+	if len(events) < 9 || !strings.HasPrefix(events[len(events)-1].Reason, last) {
+		t.Errorf("%d notices: %v", len(events), said)
+	}
+	for reason, n := range said {
+		if n > 2 { // it was tried in two places of this test
+			t.Errorf("%d times: %s", n, reason)
+		}
+	}
 	if err := os.Remove(filepath.Join(b.dir, "rules.yaml")); err != nil {
 		t.Fatal(err)
 	}
