@@ -6,7 +6,7 @@ import "strings"
 // the place can be found without knowing the language. What a program calls is not looked for.
 func (w *walker) escapes(e *env, language string, text Word, h handed) {
 	switch language {
-	case "sql", "vim", "ed", "gdb", "lldb", "crontab":
+	case "sql", "vim", "ed", "gdb", "lldb", "crontab", "lftp":
 	default:
 		return
 	}
@@ -24,6 +24,8 @@ func (w *walker) escapes(e *env, language string, text Word, h handed) {
 			code, ok = viEscape(line)
 		case "crontab":
 			code, ok = crontabLine(line)
+		case "lftp":
+			code, ok = lftpEscape(line)
 		default:
 			code, ok = debuggerEscape(line)
 		}

@@ -168,7 +168,7 @@ func languages(name string) (grammar, bool) {
 		return otherShells(name)
 	case "crontab":
 		return grammar{opts: "u: l! r! e i T! s n! c: V!", tail: "f.crontab", stdin: "crontab"}, true
-	case "ninja", "just", "task", "rakefile", "scons", "invoke", "fab":
+	case "ninja", "just", "task", "rakefile", "scons", "invoke":
 		return grammar{}, false
 	case "make", "gmake", "bmake", "remake":
 		return grammar{opts: "f,file,makefile=f.make+ C,directory: E,eval=t.make+ I,include-dir: j,jobs? " +

@@ -29,6 +29,8 @@ func (w *walker) unwrap(e *env, name string, words []Word, open bool, c ctx, raw
 	case name == "git":
 		w.git(e, h)
 		return
+	case name == "aws":
+		w.awsCommand(e, h)
 	case strings.HasPrefix(name, "pwsh") || name == "powershell" || name == "powershell.exe":
 		w.powershell(e, h)
 		return

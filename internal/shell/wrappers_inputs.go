@@ -146,7 +146,7 @@ func plugs(name string) (grammar, bool) {
 	case "sftp":
 		return none("S=~first+ D=~first+ b=f.sftp o=~ssh i: F: P: J: l: c: B: R: s: X:")
 	case "sort", "gsort":
-		return none("compress-program=~first+ k,key: o,output: t: T: S: files0-from: sort: parallel: batch-size:")
+		return none("compress-program=shx+ k,key: o,output: t: T: S: files0-from: sort: parallel: batch-size:")
 	case "split", "gsplit":
 		return none("filter=sh+ a: b: C: l: n: t: additional-suffix:")
 	case "install", "ginstall":

@@ -167,6 +167,9 @@ const uvRun = "with: with-editable: with-requirements: extra: all-extras no-extr
 
 // verbOf returns what a verb of the program runs. The key is the program, or its family, with the verbs before.
 func verbOf(key, verb string) (grammar, bool) {
+	if g, ok := clusterVerb(key, verb); ok {
+		return g, true
+	}
 	switch key {
 	case "docker", "docker compose", "kubectl", "lxc", "k3s", "microk8s", "minikube", "k0s":
 		return containerVerb(key, verb)

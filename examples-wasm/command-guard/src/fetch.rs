@@ -93,6 +93,10 @@ pub fn fetched(c: &Command) -> Option<Fetched> {
             }
             saved(files)
         }
+        "certutil" if all().any(|w| w.trim_start_matches(&['-', '/'][..]).eq_ignore_ascii_case("urlcache")) => {
+            saved(all().last().map(String::from).into_iter().collect())
+        }
+        "bitsadmin" => saved(all().last().map(String::from).into_iter().collect()),
         "ssh" | "slogin" | "rsh" | "autossh" => printed(),
         "gh" | "glab" | "hub" | "tea" => {
             if says("clone") {

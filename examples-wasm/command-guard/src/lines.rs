@@ -48,6 +48,10 @@ pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
     }
     let text = Text { source: &line.text, shell: &shell, programs: &programs };
     let mut found = of_shell(&text);
+    if !line.code && hides(&line.text) {
+        let what = "the command has control characters, so it is not what a person sees";
+        found.push(Finding::ask("unreadable", what));
+    }
     if !complete {
         let what = "the call carries code that is no command of a shell, and what it does cannot be told beforehand";
         found.push(Finding::ask("unknown", what));
@@ -58,6 +62,20 @@ pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
     found.extend(handed_on(&text, 0)?);
     found.extend(unknown::judge(&text));
     Ok(found)
+}
+
+/// Whether a text has characters by which a terminal shows something else than a shell reads.
+fn hides(text: &str) -> bool {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let alone = c == '\r' && !matches!(chars.peek(), None | Some('\n'));
+        let control = c.is_control() && !matches!(c, '\t' | '\n' | '\r');
+        let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if alone || control || turns {
+            return true;
+        }
+    }
+    false
 }
 
 /// Reads a text; `None` when it is too long to be judged.

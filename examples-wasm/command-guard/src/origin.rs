@@ -199,6 +199,10 @@ impl Origin {
             Some(word) => word.text.as_str(),
             None => return false,
         };
+        let low = word.to_ascii_lowercase();
+        if [".exe", ".bat", ".cmd", ".com"].iter().any(|end| low.ends_with(end)) && self.holds(&path(c, word)) {
+            return true; // found in the directory itself
+        }
         if !word.contains('/') && !word.starts_with('$') {
             return BIN.iter().any(|bin| self.holds(&[bin, word].concat()));
         }

@@ -58,7 +58,7 @@ fn program(t: &Text, o: &Origin, i: usize, c: &Command) -> bool {
             return o.reads(t, c);
         }
         if !p.file.is_empty() {
-            let from = c.words.iter().find(|w| w.text == p.file);
+            let from = c.words.iter().chain(c.assigns.iter().map(|(_, w)| w)).find(|w| w.text == p.file);
             return from.map_or(false, |w| o.word(t, c, w))
                 || (o.is_script(c, &p.file) && !matches!(p.language.as_str(), "sed" | "awk" | "make"))
                 || c.redirects.iter().any(|r| r.target.text == p.file && r.target.from.iter().any(|i| o.prints(*i)));
