@@ -45,5 +45,5 @@ func Example() {
 	}
 	// Output:
 	// "ran {\"command\":\"ls -la\"}"
-	// guard: blocked: pre_tool: rm would delete /
+	// guard: blocked: pre_tool: rm would delete / (fs-destroy)
 }

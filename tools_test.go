@@ -57,13 +57,15 @@ func TestToolCallFromAModule(t *testing.T) {
 		!strings.Contains(reply, `{"found":["lookup"],"api_key":"[redacted`) || strings.Contains(reply, "16C7e42F292c") {
 		t.Errorf("code %s, reply %s", code, reply)
 	}
-	if i := slicesIndex(v.Hooks, "caller"); v.Hooks[i].Fuel < v.Hooks[slicesIndex(v.Hooks, "command-guard")].Fuel {
-		t.Errorf("the hook that asked paid %d fuel", v.Hooks[i].Fuel)
-	}
+	paid := v.Hooks[slicesIndex(v.Hooks, "caller")].Fuel
 	// Without an executor the call is not available.
 	b = open(t, t.TempDir(), belay.Options{Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"lookup"}`)}})
-	if code, _ := noted(invoke(t, b, exec("ls"))); code != "-7" {
+	v = invoke(t, b, exec("ls"))
+	if code, _ := noted(v); code != "-7" {
 		t.Errorf("code %s", code)
+	}
+	if fuel := v.Hooks[slicesIndex(v.Hooks, "caller")].Fuel; paid < fuel+1000 {
+		t.Errorf("the hook paid %d fuel with a call that ran hooks, %d without one", paid, fuel)
 	}
 }
 

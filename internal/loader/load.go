@@ -167,12 +167,12 @@ func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 	}
 	adhoc := isGiven(spec)
 	switch {
-	case adhoc && !(l.o.SlowCompile && c.info.Manifest != nil):
-		c.class = sandbox.AdHoc
-	case l.files.builtin.Trusted(digest):
+	case l.files.builtin.Trusted(digest): // given by its bytes it is not trusted, but known to compile
 		if !adhoc {
 			c.tier, c.signer = phases.Trusted, "builtin"
 		}
+	case adhoc && !(l.o.SlowCompile && c.info.Manifest != nil):
+		c.class = sandbox.AdHoc
 	}
 	var manifestErr error
 	if c.info.Manifest != nil {

@@ -14,6 +14,7 @@ use protected_files::names::{Hit, Name};
 use protected_files::rules::{Look, Rules};
 use protected_files::{commands, resolve, stores, strings};
 
+hook::turn_allocator!();
 hook::export!(pre_tool => pre_tool);
 
 fn pre_tool() -> hook::Result {

@@ -21,6 +21,7 @@ use hook::{config, input};
 use files::{Guarded, Reach};
 use texts::Kind;
 
+hook::turn_allocator!();
 hook::export!(pre_tool => pre_tool, pre_plan => settings::remember, state_transition => state_transition);
 
 fn pre_tool() -> hook::Result {

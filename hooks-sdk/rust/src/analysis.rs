@@ -188,8 +188,11 @@ fn command(v: &Value) -> Command {
 
 /// Every command that a shell text would run. At most 64 KiB of text.
 pub fn shell_parse(text: &str) -> Result<Shell, Errno> {
-    let v = replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) })?;
-    Ok(Shell {
+    Ok(shell(&replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) })?))
+}
+
+fn shell(v: &Value) -> Shell {
+    Shell {
         ok: v.is_true("ok"),
         error: v.text("error").to_string(),
         commands: v.list("commands").iter().map(command).collect(),
@@ -204,7 +207,7 @@ pub fn shell_parse(text: &str) -> Result<Shell, Errno> {
             })
             .collect(),
         truncated: v.is_true("truncated"),
-    })
+    }
 }
 
 /// The command line of a tool call: `/args/command` or `/args/cmd`, as a string, or as an array of words, which are
@@ -416,10 +419,8 @@ pub fn unknown_programs(text: &str) -> Result<Vec<Program>, Errno> {
 /// [`shell_parse`] and [`unknown_programs`] of one text, in one call.
 #[inline]
 pub fn shell_parse_with_programs(text: &str) -> Result<(Shell, Vec<Program>), Errno> {
-    let shell = shell_parse(text)?;
-    // The reply stays until the next call that answers with one.
-    let v = Value::parse(&last_reply()?).ok_or(Errno::Invalid)?;
-    Ok((shell, programs(&v)))
+    let v = replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) })?;
+    Ok((shell(&v), programs(&v)))
 }
 
 #[inline]

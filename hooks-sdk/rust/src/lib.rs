@@ -42,6 +42,7 @@ pub mod raw;
 mod reads;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
+pub mod turn_allocator;
 
 pub use calls::{
     check_lease, http_request, mint_lease, random, request_lease, request_tool_call, revoke_lease, state_get, state_put,
