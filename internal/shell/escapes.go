@@ -6,7 +6,7 @@ import "strings"
 // the place can be found without knowing the language. What a program calls is not looked for.
 func (w *walker) escapes(e *env, language string, text Word, h handed) {
 	switch language {
-	case "sql", "vim", "ed", "gdb", "lldb", "crontab", "lftp":
+	case "sql", "vim", "ed", "gdb", "lldb", "crontab", "lftp", "ftp", "sftp", "dc", "ranger", "tex":
 	default:
 		return
 	}
@@ -26,6 +26,14 @@ func (w *walker) escapes(e *env, language string, text Word, h handed) {
 			code, ok = crontabLine(line)
 		case "lftp":
 			code, ok = lftpEscape(line)
+		case "ftp", "sftp":
+			code, ok = bangEscape(line)
+		case "dc":
+			code, ok = dcEscape(line)
+		case "ranger":
+			code, ok = rangerEscape(line)
+		case "tex":
+			code, ok = texEscape(line)
 		default:
 			code, ok = debuggerEscape(line)
 		}

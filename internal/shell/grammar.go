@@ -13,6 +13,7 @@ import "strings"
 //	s,shell$    what follows is joined and given to a shell
 //	e@          what follows is the command: one word is a text for a shell
 //	x,exec^     what follows is a command, and no text for a shell
+//	shell&      what follows the operands are arguments of a shell
 //	s%          what it runs is not known
 //	f,fifo::    takes two values, in words of their own; ::: three
 //	p,perm#     takes digits in the same word
@@ -64,7 +65,7 @@ func (g *grammar) lookup(name string, long bool) (mark string, ok bool) {
 	for rest := g.opts; rest != ""; {
 		var token string
 		token, rest, _ = strings.Cut(rest, " ")
-		end := strings.IndexAny(token, ":?!$@=^%#")
+		end := strings.IndexAny(token, ":?!$@=^%#&")
 		if end < 0 {
 			end = len(token)
 		}

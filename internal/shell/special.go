@@ -257,6 +257,8 @@ func (r *reading) special(kind string, value Word, h handed) bool {
 			h.args = h.args[1:]
 			r.wrapped(r.e, g, h)
 		}
+	case "~binary", "~commas", "~kitty", "~rush":
+		r.launcher(kind, value, h)
 	case "~code": // the text is not known: a keyboard's, a history's
 		r.unknown("code", h.raw, h.i)
 	default: // a kind that no table should name

@@ -31,6 +31,8 @@ func (w *walker) unwrap(e *env, name string, words []Word, open bool, c ctx, raw
 		return
 	case name == "aws":
 		w.awsCommand(e, h)
+	case name == "mvn" || name == "mvnw" || name == "mvnd":
+		w.mavenExec(e, h)
 	case strings.HasPrefix(name, "pwsh") || name == "powershell" || name == "powershell.exe":
 		w.powershell(e, h)
 		return
@@ -189,6 +191,8 @@ func (r *reading) option(o option) bool {
 		r.shell = true
 	case '^':
 		r.g.tail = tailArgv
+	case '&':
+		r.g.tail = tailArgs
 	case '%':
 		r.unknown("code", r.h.raw, r.h.i)
 		r.over = true

@@ -3,7 +3,7 @@ package shell
 // wrapperOf returns how the program of the name runs others, from its manual.
 func wrapperOf(name string) (grammar, bool) {
 	for _, table := range []func(string) (grammar, bool){accounts, resources, jails, small, inputs, traces,
-		plugs, hosts, clusters, runners} {
+		plugs, hosts, clusters, launchers, runners} {
 		if g, ok := table(name); ok {
 			return g, true
 		}
@@ -165,7 +165,7 @@ func resources(name string) (grammar, bool) {
 		return grammar{opts: "a c: e: E: l: o: p: u: v n,name: f r,respawn D,chdir: U,unsafe"}, true
 	case "cgexec":
 		return grammar{opts: "g: sticky c b r h!"}, true
-	case "nocache", "ksm", "schedtool", "cpulimit", "trickle":
+	case "nocache", "ksm", "schedtool", "trickle":
 		switch name {
 		case "nocache":
 			return grammar{opts: "n:"}, true
@@ -354,7 +354,7 @@ func small(name string) (grammar, bool) {
 	case "kitty":
 		return grammar{opts: "T,title: d,directory,working-directory: o,override: c,config: class: name: hold " +
 			"detach 1 single-instance " +
-			"session: start-as: listen-on: instance-group: v! h!"}, true
+			"session: start-as: listen-on: instance-group: v! h!", tail: "~kitty"}, true
 	case "tmux", "screen", "zellij":
 		return multiplexers(name)
 	case "at":

@@ -67,6 +67,11 @@ func runners(name string) (grammar, bool) {
 		"chamber", "teller", "infisical", "dotenvx", "sops", "vault", "envconsul", "ip-netns", "lerna", "nx",
 		"turbo", "rush", "wasp",
 		"corepack", "devbox", "flox", "spack", "module", "summon", "phase", "berglas":
+		if name == "rush" { // two programs have that name
+			return grammar{opts: "j,jobs: d,field-delimiter: D,record-delimiter: i,infile: n,nrecords: t,timeout: " +
+				"r,retries: T,trim: v,assign: e,stop-on-error c,continue k,keep-order dry-run! o: to: from: p,project:",
+				tail: "~rush", lenient: true}, true
+		}
 		if name == "envconsul" || name == "summon" {
 			return grammar{opts: "f: p: e: D: yaml: prefix: secret: once", lenient: true}, true
 		}
@@ -167,8 +172,10 @@ const uvRun = "with: with-editable: with-requirements: extra: all-extras no-extr
 
 // verbOf returns what a verb of the program runs. The key is the program, or its family, with the verbs before.
 func verbOf(key, verb string) (grammar, bool) {
-	if g, ok := clusterVerb(key, verb); ok {
-		return g, true
+	for _, table := range []func(program, verb string) (grammar, bool){clusterVerb, launcherVerb} {
+		if g, ok := table(key, verb); ok {
+			return g, true
+		}
 	}
 	switch key {
 	case "docker", "docker compose", "kubectl", "lxc", "k3s", "microk8s", "minikube", "k0s":
@@ -363,7 +370,7 @@ func runnerVerb(key, verb string) (grammar, bool) {
 		return remote("n,name: c,container: e@ T,no-tty a,additional-flags: r,release: d,distro: nw,no-workdir",
 			map[bool]int{true: 0, false: 1}[key == "toolbox"])
 	case "snap run":
-		return grammar{opts: "shell$ strace? gdbserver? trace-exec debug-log r: hook: command=head",
+		return grammar{opts: "shell& strace? gdbserver? trace-exec debug-log r: hook: command=head",
 			lenient: true, skip: 1, tail: tailNone}, true
 	case "multipass exec", "limactl shell", "pct exec", "nomad exec":
 		return remote("d,working-directory: workdir: shell: n,no-map-working-directory task: job: i t", 1)
