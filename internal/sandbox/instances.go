@@ -44,12 +44,13 @@ func (i *instance) growRefused() bool   { return uint32(i.grew.Get()) != 0 }
 func (i *instance) peak() (bytes int64) { return int64(i.linear.peak) }
 
 // freshInstances makes an instance for every run and throws it away: the simplest
-// strategy that can be right.
+// strategy that can be right. Small memories are cleared and used again.
 type freshInstances struct {
 	runtime wazero.Runtime
 	code    wazero.CompiledModule
 	config  wazero.ModuleConfig
 	limit   uint64 // bytes of memory
+	kept    keptMemory
 }
 
 func newFreshInstances(rt wazero.Runtime, code wazero.CompiledModule, limit uint64) *freshInstances {
@@ -69,7 +70,7 @@ type noRandom struct{}
 func (noRandom) Read([]byte) (int, error) { return 0, errors.New("there is no such source") }
 
 func (f *freshInstances) acquire(ctx context.Context) (inst *instance, err error) {
-	a := &allocator{limit: f.limit}
+	a := &allocator{limit: f.limit, kept: &f.kept}
 	defer func() {
 		p := recover()
 		if p == nil && err == nil {
@@ -105,10 +106,13 @@ func (f *freshInstances) acquire(ctx context.Context) (inst *instance, err error
 	return inst, nil
 }
 
-func (f *freshInstances) release(inst *instance, _ bool) {
+func (f *freshInstances) release(inst *instance, reusable bool) {
+	if reusable { // otherwise a call of the host may still look into the memory
+		inst.linear.keep = &f.kept
+	}
 	// Nothing to report: closing an instance only frees memory.
 	_ = inst.module.Close(context.Background())
 	inst.linear.Free()
 }
 
-func (f *freshInstances) close() {}
+func (f *freshInstances) close() { f.kept.close() }

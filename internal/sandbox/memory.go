@@ -19,12 +19,14 @@ type linearMemory struct {
 	size   uint64
 	peak   uint64
 	err    error
+	keep   *keptMemory // where it goes when it is freed; nil gives it back
 }
 
 // allocator hands out the memory of one instantiation and remembers it, since an
 // instantiation that fails does not give it back.
 type allocator struct {
 	limit uint64
+	kept  *keptMemory // of instances of the same module; may be nil
 	last  *linearMemory
 }
 
@@ -33,8 +35,14 @@ type allocator struct {
 // one that enforces the cap, or its behaviour would depend on the machine.
 func (a *allocator) Allocate(_, most uint64) experimental.LinearMemory {
 	m := &linearMemory{}
-	if m.region, m.err = reserve(min(most, a.limit)); m.err != nil {
-		panic(hostMemoryFault(m.err))
+	kept := false
+	if a.kept != nil {
+		m.region, kept = a.kept.take()
+	}
+	if !kept {
+		if m.region, m.err = reserve(min(most, a.limit)); m.err != nil {
+			panic(hostMemoryFault(m.err))
+		}
 	}
 	a.last = m
 	return m
@@ -52,7 +60,12 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 }
 
 // Free implements experimental.LinearMemory.
-func (m *linearMemory) Free() { m.region.release() }
+func (m *linearMemory) Free() {
+	if m.keep == nil || !m.keep.give(m.region, m.size) {
+		m.region.release()
+	}
+	m.region, m.keep = region{}, nil
+}
 
 func hostMemoryFault(err error) *phases.Fault {
 	return phases.NewFault(phases.KindMemory, textHostMemory,

@@ -23,4 +23,7 @@ func (r *region) commit(_, size uint64) ([]byte, error) {
 	return b, nil
 }
 
+// clear reports that there is nothing worth keeping.
+func (r *region) clear(uint64) bool { return false }
+
 func (r *region) release() { r.b = nil }

@@ -9,14 +9,17 @@ import (
 )
 
 // region is reserved address space of which a prefix is usable.
-type region struct{ b []byte }
+type region struct {
+	b     []byte
+	ready uint64 // bytes that an earlier use has made usable; they are zero where they are not in use
+}
 
 func reserve(most uint64) (region, error) {
 	if most == 0 {
 		return region{}, nil
 	}
 	b, err := unix.Mmap(-1, 0, int(most), unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
-	return region{b}, err
+	return region{b: b}, err
 }
 
 // commit makes the bytes up to size usable; those up to have are already.
@@ -24,12 +27,19 @@ func (r *region) commit(have, size uint64) ([]byte, error) {
 	if size > uint64(len(r.b)) {
 		return nil, fmt.Errorf("%d bytes are more than the %d reserved", size, len(r.b))
 	}
-	if size > have {
+	if have = max(have, r.ready); size > have {
 		if err := unix.Mprotect(r.b[have:size], unix.PROT_READ|unix.PROT_WRITE); err != nil {
 			return nil, err
 		}
 	}
 	return r.b[:size:size], nil
+}
+
+// clear makes the region as it was at first, but for the first used bytes, which stay usable.
+func (r *region) clear(used uint64) bool {
+	r.ready = max(r.ready, used)
+	clear(r.b[:used])
+	return true
 }
 
 func (r *region) release() {

@@ -95,6 +95,21 @@ var exampleActions = map[phases.Phase]string{
 	phases.Audit:           `{"kind":"verdict","data":{"input":{"args":{"command":"ls"}}}}`,
 }
 
+// loadInstalled loads a module as an operator's.
+func loadInstalled(t testing.TB, e *Engine, file []byte) *Module {
+	t.Helper()
+	info, err := e.Inspect(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := e.Load(t.Context(), file, LoadOptions{Class: Installed, Declared: &Declared{
+		Capabilities: info.Capabilities, Phases: info.Phases, Mutates: mutates(&info)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // The example hooks have the same fuel and the same effects on compiler and
 // interpreter, in each of their phases.
 func TestExamplesOnBothEngines(t *testing.T) {
@@ -111,7 +126,7 @@ func TestExamplesOnBothEngines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mods := map[bool]*Module{false: load(t, e[false], file), true: load(t, e[true], file)}
+		mods := map[bool]*Module{false: loadInstalled(t, e[false], file), true: loadInstalled(t, e[true], file)}
 		for _, p := range mods[false].Info().Phases {
 			req := RunRequest{Phase: p, Timeout: -1}
 			one, other := run(t, mods[false], req, exampleActions[p]), run(t, mods[true], req, exampleActions[p])
