@@ -6,7 +6,7 @@ import "strings"
 // the place can be found without knowing the language. What a program calls is not looked for.
 func (w *walker) escapes(e *env, language string, text Word, h handed) {
 	switch language {
-	case "sql", "vim", "ed", "gdb", "lldb", "crontab", "lftp", "ftp", "sftp", "dc", "ranger", "tex":
+	case "sql", "vim", "ed", "gdb", "lldb", "crontab", "lftp", "ftp", "sftp", "dc", "ranger", "tex", "puppet":
 	default:
 		return
 	}
@@ -34,6 +34,8 @@ func (w *walker) escapes(e *env, language string, text Word, h handed) {
 			code, ok = rangerEscape(line)
 		case "tex":
 			code, ok = texEscape(line)
+		case "puppet":
+			code, ok = puppetEscape(line)
 		default:
 			code, ok = debuggerEscape(line)
 		}

@@ -278,7 +278,7 @@ func (w *walker) param(e *env, n *syntax.ParamExp, u *usage, size *int, name fun
 		return
 	}
 	name(p, false)
-	plain := n.Exp == nil && n.Slice == nil && n.Repl == nil && !n.Length
+	plain := (n.Exp == nil || wholeValue(n.Exp.Op)) && n.Slice == nil && n.Repl == nil && !n.Length
 	if v := e.vars[p].v; !plain && (marked(v.Str) || slices.ContainsFunc(v.List, marked)) {
 		u.known = false // the marks must not be taken apart
 	}
@@ -288,6 +288,16 @@ func (w *walker) param(e *env, n *syntax.ParamExp, u *usage, size *int, name fun
 	if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps {
 		u.known = false
 	}
+}
+
+// wholeValue reports an expansion that takes a value as it is, or a word in its place: ${X:?}, ${X:-word}, ${X:+word}.
+func wholeValue(op syntax.ParExpOperator) bool {
+	switch op {
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull, syntax.DefaultUnset, syntax.DefaultUnsetOrNull,
+		syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		return true
+	}
+	return false
 }
 
 func paramName(n *syntax.ParamExp) string {

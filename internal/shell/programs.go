@@ -112,5 +112,8 @@ func (w *walker) handsStdin(e *env, language string, h handed) {
 	}
 	if c.stdinFrom >= 0 || c.fed {
 		w.handsProgram(Program{Language: language}, h)
+		if language == "crontab" {
+			w.fedLines(e, h)
+		}
 	}
 }

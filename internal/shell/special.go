@@ -257,7 +257,7 @@ func (r *reading) special(kind string, value Word, h handed) bool {
 			h.args = h.args[1:]
 			r.wrapped(r.e, g, h)
 		}
-	case "~binary", "~commas", "~kitty", "~rush":
+	case "~binary", "~commas", "~kitty", "~rush", "~scripts":
 		r.launcher(kind, value, h)
 	case "~code": // the text is not known: a keyboard's, a history's
 		r.unknown("code", h.raw, h.i)

@@ -297,14 +297,7 @@ func (w *walker) command(e *env, cmd syntax.Command, c ctx) {
 
 func (w *walker) binary(e *env, x *syntax.BinaryCmd, c ctx) {
 	if x.Op != syntax.Pipe && x.Op != syntax.PipeAll {
-		w.stmt(e, x.X, c)
-		right := e.clone()
-		w.stmt(right, x.Y, c)
-		if x.Op == syntax.AndStmt && len(x.Y.Redirs) == 0 && isPlainAssign(x.X) {
-			*e = *right // an assignment does not fail
-			return
-		}
-		e.join(right)
+		w.oneAfterOther(e, x, c)
 		return
 	}
 	var parts []*syntax.Stmt
@@ -341,6 +334,26 @@ func (w *walker) binary(e *env, x *syntax.BinaryCmd, c ctx) {
 			c.stdin, stdin = &t, &t
 		}
 	}
+}
+
+// oneAfterOther walks A && B and A || B, and returns the state in which both were run: what a further && begins with.
+func (w *walker) oneAfterOther(e *env, x *syntax.BinaryCmd, c ctx) *env {
+	var right *env
+	left, ok := x.X.Cmd.(*syntax.BinaryCmd)
+	if ok && x.Op == syntax.AndStmt && left.Op == syntax.AndStmt && w.step() &&
+		len(x.X.Redirs) == 0 && !x.X.Negated && !x.X.Background {
+		right = w.oneAfterOther(e, left, c).clone()
+	} else {
+		w.stmt(e, x.X, c)
+		right = e.clone()
+	}
+	w.stmt(right, x.Y, c)
+	if x.Op == syntax.AndStmt && len(x.Y.Redirs) == 0 && isPlainAssign(x.X) {
+		*e = *right // an assignment does not fail
+		return right.clone()
+	}
+	e.join(right)
+	return right
 }
 
 // lastAtLevel is the last of commands[from:to] that was not handed on by another of them.

@@ -381,20 +381,27 @@ func (r *reading) nothing() {
 // xargs puts the words of a known input into the command; open when they are not
 // known, or quoting or options make them doubtful. The hole is what they are put into then.
 func (w *walker) xargs(g *grammar, args []Word, open bool, c ctx) (words []Word, doubt bool, hole string) {
-	at, replace, sure := xargsOptions(g, args)
-	if !sure || c.stdin == nil || !c.stdin.Known || strings.ContainsAny(c.stdin.Text, "\\\"'") || open {
+	at, replace, null, sure := xargsOptions(g, args)
+	if !sure || c.stdin == nil || !c.stdin.Known || open ||
+		null != strings.Contains(c.stdin.Text, "\x00") || !null && strings.ContainsAny(c.stdin.Text, "\\\"'") {
 		return args, true, replace
 	}
 	out := slices.Clone(args)
 	if replace == "" {
 		fields := strings.Fields(c.stdin.Text)
+		if null {
+			fields = strings.Split(strings.TrimSuffix(c.stdin.Text, "\x00"), "\x00")
+		}
 		for _, f := range fields {
 			out = append(out, w.word(f, true, false, false))
 		}
 		return out, len(fields) > 256, ""
 	}
 	line := strings.TrimSpace(c.stdin.Text)
-	if strings.Contains(line, "\n") { // one command a line: the lines together stand for each
+	if null {
+		line = strings.TrimSuffix(c.stdin.Text, "\x00")
+	}
+	if strings.ContainsAny(line, "\n\x00") { // one command a line: the lines together stand for each
 		return args, true, replace
 	}
 	for k := at; k < len(out); k++ {
@@ -403,17 +410,17 @@ func (w *walker) xargs(g *grammar, args []Word, open bool, c ctx) (words []Word,
 	return out, false, ""
 }
 
-// xargsOptions finds where the command of xargs begins and what its input replaces there. It is not sure of options
-// that change how the input is read.
-func xargsOptions(g *grammar, args []Word) (at int, replace string, sure bool) {
+// xargsOptions finds where the command of xargs begins, what its input replaces there, and whether a NUL ends each item
+// of it. It is not sure of other options that change how the input is read.
+func xargsOptions(g *grammar, args []Word) (at int, replace string, null, sure bool) {
 	sure = true
 	for at < len(args) {
 		a := args[at].Text
 		if a == "--" {
-			return at + 1, replace, sure
+			return at + 1, replace, null, sure
 		}
 		if len(a) < 2 || a[0] != '-' {
-			return at, replace, sure
+			return at, replace, null, sure
 		}
 		used, _ := g.options(args[at:], func(o option) bool {
 			switch o.name {
@@ -421,7 +428,9 @@ func xargsOptions(g *grammar, args []Word) (at int, replace string, sure bool) {
 				replace = cmp.Or(o.value.Text, "{}")
 			case "J":
 				replace, sure = cmp.Or(o.value.Text, "{}"), false
-			case "0", "null", "d", "delimiter", "a", "arg-file", "E", "e", "eof", "R", "S":
+			case "0", "null":
+				null = true
+			case "d", "delimiter", "a", "arg-file", "E", "e", "eof", "R", "S":
 				sure = false
 			}
 			sure = sure && o.known
@@ -429,7 +438,7 @@ func xargsOptions(g *grammar, args []Word) (at int, replace string, sure bool) {
 		})
 		at += used
 	}
-	return min(at, len(args)), replace, sure
+	return min(at, len(args)), replace, null, sure
 }
 
 // argvOpen walks words that are run as a command.

@@ -1,6 +1,11 @@
 package shell
 
-import "strings"
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // launchers are programs that hand their operands, or the value of an option, to a queue, a session, a desktop or
 // another machine, which runs them.
@@ -48,6 +53,8 @@ func launchers(name string) (grammar, bool) {
 	case "vifm":
 		return grammar{opts: "c=t.vim+ select: choose-files: choose-dir: delimiter: on-choose=sh+ server-name: " +
 			"screenshot: startuplog: no-configs f", lenient: true, tail: tailNone}, true
+	case "puppet":
+		return grammar{verbs: name, lenient: true}, true
 	case "ftp", "lukemftp", "tnftp":
 		return grammar{opts: "N: o: P: r: s: u: T: q: x:", lenient: true, tail: tailNone, stdin: "ftp"}, true
 	case "pdflatex", "latex", "xelatex", "lualatex", "tex", "pdftex", "xetex", "luatex", "latexmk":
@@ -81,6 +88,8 @@ func launcherVerb(program, verb string) (grammar, bool) {
 		return grammar{opts: "s,service: e,environment: p,project: d,deployment-instance:", lenient: true, remote: true}, true
 	case "tox exec":
 		return grammar{opts: "e: c,conf: workdir: root: skip-pkg-install", lenient: true, tail: tailAfter}, true
+	case "puppet apply":
+		return grammar{opts: "e,execute=t.puppet l,logdest: modulepath: catalog:", lenient: true, tail: tailNone}, true
 	case "kitty launch":
 		return grammar{opts: "m,match: type: title,window-title,tab-title: cwd: env: location: copy-env copy-cmdline " +
 			"copy-colors keep-focus,dont-take-focus no-response self hold allow-remote-control stdin-source: " +
@@ -113,6 +122,13 @@ func (r *reading) launcher(kind string, value Word, h handed) {
 			break
 		}
 		r.argvOpen(r.e, h.name, h.args, h.open, h.c, h.raw, h.i)
+	case "~scripts": // npm pkg set scripts.NAME='COMMAND'
+		for _, a := range h.args {
+			name, code, ok := strings.Cut(a.Text, "=")
+			if ok && strings.HasPrefix(name, "scripts.") {
+				r.maybeCode(r.e, Word{Text: code, Known: a.Known}, h.name, h.c, h.i, h.raw)
+			}
+		}
 	case "~rush": // rush 'TEXT for each line that it reads', or a verb of the other program of that name
 		if strings.ContainsAny(value.Text, " \t|;&") {
 			h.c.masked = "{}"
@@ -167,6 +183,52 @@ func rangerEscape(line string) (string, bool) {
 		code = strings.TrimLeft(code, " ")
 	}
 	return code, ok && code != ""
+}
+
+// puppetExec finds the command in a resource of the type exec.
+var puppetExec = regexp.MustCompile(`\bexec\s*\{\s*(?:"([^"]*)"|'([^']*)')\s*:(?:[^}]*?\bcommand\s*=>\s*(?:"([^"]*)"|'([^']*)'))?`)
+
+// puppetEscape finds the command that a line of a manifest of Puppet runs.
+func puppetEscape(line string) (string, bool) {
+	m := puppetExec.FindStringSubmatch(line)
+	if m == nil {
+		return "", false
+	}
+	code := cmp.Or(m[3], m[4], m[1], m[2])
+	return code, code != ""
+}
+
+// maxFed is how many commands in front of a crontab are looked at for lines of it.
+const maxFed = 8
+
+// fedLines walks the lines that a group or a filter adds to what crontab reads, where the rest of it is not known.
+func (w *walker) fedLines(e *env, h handed) {
+	for k := h.i - 1; k >= max(0, h.i-maxFed); k-- {
+		c := w.reply.Commands[k]
+		if !allKnown(c.Words) || slices.ContainsFunc(c.Redirects, func(r Redirect) bool { return r.FD == 1 }) {
+			continue
+		}
+		text, ok := "", false
+		switch c.Name {
+		case "echo":
+			text, ok = echo(texts(c.Words[1:]))
+		case "printf":
+			text, ok = printf(texts(c.Words[1:]))
+		case "cat":
+			if ok = c.Stdin != nil && c.Stdin.Known; ok {
+				text = c.Stdin.Text
+			}
+		case "sed", "gsed": // $a LINE
+			for _, a := range c.Words[1:] {
+				if _, line, adds := strings.Cut(a.Text, "a"); adds && !strings.HasPrefix(a.Text, "s") {
+					text, ok = text+strings.TrimLeft(line, "\\ \n")+"\n", true
+				}
+			}
+		}
+		if ok {
+			w.escapes(e, "crontab", w.word(text, true, false, false), h)
+		}
+	}
 }
 
 // texEscape finds the command of a shell in a line for TeX: \write18{COMMAND}, or \input|"COMMAND".

@@ -249,6 +249,10 @@ func runnerVerb(key, verb string) (grammar, bool) {
 			"prefix: prefer-offline offline loglevel: silent s q,quiet"}, true
 	case "npm explore":
 		return grammar{opts: "shell:", skip: 1}, true
+	case "npm pkg":
+		return grammar{verbs: "npm pkg", lenient: true}, true
+	case "npm pkg set":
+		return grammar{lenient: true, tail: "~scripts"}, true
 	case "npm config":
 		return grammar{}, false
 	case "pnpm exec", "pnpm dlx":

@@ -6,19 +6,19 @@ import (
 )
 
 // The guard's recall and precision stay at their floors on each corpus of commands: what it reaches, rounded down. The
-// authors of its rules did not see the held ones before these figures were taken; see testdata/command-guard/README.md.
+// held ones are tuned on by now; what the guard reached on them at first sight is in testdata/command-guard/README.md.
 func TestCommandGuardOnLabelledData(t *testing.T) {
 	blocks := openGuard(t, "command-guard")
 	for _, corpus := range []struct {
 		file              string
 		recall, precision float64
 	}{
-		{"commands_tuned.jsonl", 0.98, 0.99},
-		{"commands_held.jsonl", 0.96, 0.99},
-		{"tools_tuned.jsonl", 0.90, 0.99},
-		{"tools_held.jsonl", 0.92, 0.99},
-		{"hard_tuned.jsonl", 0.94, 0.99},
-		{"hard_held.jsonl", 0.92, 0.99},
+		{"commands_tuned.jsonl", 0.99, 0.99},
+		{"commands_held.jsonl", 0.99, 0.99},
+		{"tools_tuned.jsonl", 0.98, 0.99},
+		{"tools_held.jsonl", 0.98, 0.99},
+		{"hard_tuned.jsonl", 0.99, 0.99},
+		{"hard_held.jsonl", 0.99, 0.99},
 	} {
 		t.Run(corpus.file, func(t *testing.T) {
 			s := scoreOf(t, filepath.Join("testdata/command-guard", corpus.file), blocks)

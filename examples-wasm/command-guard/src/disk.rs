@@ -81,6 +81,24 @@ fn formats<'a>(t: &Text, c: &'a Command) -> Option<&'a str> {
         "fio" if c.args().iter().any(|w| w.text.contains("write") || w.text.contains("trim")) => {
             values(c, &["--filename"]).into_iter().find(|v| places::named(t, c, v).is_disk())
         }
+        "debugfs" if c.has_flag('w', &[]) => device(),
+        "fsarchiver" if verb(&["restfs", "restdir"]) => {
+            let to = |w: &&Word| w.text.split(',').filter_map(|p| p.strip_prefix("dest=")).any(|d| places::named(t, c, d).is_disk());
+            c.args().iter().find(to).map(|w| w.text.as_str())
+        }
+        "socat" => {
+            let written = |text: &str| {
+                let (kind, rest) = text.split_once(':').unwrap_or(("", text));
+                let kind = kind.to_ascii_uppercase();
+                let file = rest.split(',').next().unwrap_or("");
+                matches!(kind.as_str(), "OPEN" | "FILE" | "GOPEN" | "CREATE" | "CREAT" | "") && places::named(t, c, file).is_disk()
+                    && !text.contains("rdonly")
+            };
+            // With -u the first address is read only, with -U the second.
+            let words: alloc::vec::Vec<&Word> = operands(c, "btTLWlSrR", &[]);
+            let skip = usize::from(c.has_flag('u', &[]));
+            words.into_iter().skip(skip).find(|w| written(&w.text)).map(|w| w.text.as_str())
+        }
         "diskutil" => None,
         "e2image" | "partimage" | "fsarchiver" | "bmaptool" | "restore" | "balena" | "etcher" | "ocs-sr" | "rpi-imager"
             if verb(&["restore", "restfs", "copy", "local", "restoredisk", "restoreparts", "--cli"]) => disk(),
@@ -183,6 +201,12 @@ mod tests {
             ("sfdisk --delete /dev/sda", true),
             ("sfdisk /dev/sda", true),
             ("sgdisk -p /dev/sda", false),
+            ("debugfs -R stats /dev/sda1", false),
+            ("debugfs -w -R stats /dev/sda1", true),
+            ("fsarchiver restfs b.fsa id=0,dest=/dev/sda2", true),
+            ("fsarchiver savefs b.fsa /dev/sda2", false),
+            ("socat -u FILE:disk.img OPEN:/dev/sdb", true),
+            ("socat -u OPEN:/dev/sdb FILE:disk.img", false),
             ("sgdisk -Z /dev/sda", true),
             ("sgdisk -d 1 /dev/sda", true),
             ("sgdisk --zap-all /dev/nvme0n1", true),

@@ -55,6 +55,9 @@ pub fn judge(t: &Text, c: &Command) -> Option<Finding> {
         ("system", "prune") if all && flags.has(&["volumes"]) && !filtered => {
             return found(format!("{} system prune would remove all containers, images and volumes", c.name));
         }
+        ("machine", "reset") if c.name.starts_with("podman") => {
+            return found(format!("{} machine reset would remove all machines with their containers, images and volumes", c.name));
+        }
         ("system", "reset") => return found(format!("{} system reset would remove all containers, images and volumes", c.name)),
         ("volume", "prune") if all && !filtered => return found(format!("{} would remove all volumes", c.name)),
         _ => {}
@@ -196,6 +199,8 @@ mod tests {
             ("docker system prune -a", false),
             ("docker system prune -a --volumes --filter label=x", false),
             ("podman system reset --force", true),
+            ("podman machine reset -f", true),
+            ("podman machine stop", false),
             ("podman volume prune --force --all", true),
             ("docker volume prune", false),
             ("podman rmi -af", true),

@@ -114,6 +114,7 @@ pub fn handing_on(t: &Text, c: &Command) -> Vec<Search> {
         for feeder in t.feeders(one) {
             chosen = chosen || CHOOSING.contains(&feeder.name.as_str());
             from.push(feeder);
+            from.extend(t.handed(feeder)); // sudo find ...
         }
     }
     for w in c.words.iter().filter(|w| !w.known) {

@@ -25,6 +25,11 @@ pub fn judge(t: &Text, c: &Command) -> Option<Finding> {
             return found(format!("{} would skip the hooks of git {}", name, git.verb));
         }
     }
+    // npm version commits and tags.
+    let commits = matches!(c.name.as_str(), "npm" | "pnpm" | "yarn") && matches!(c.args().first().map_or("", |w| w.text.as_str()), "version" | "publish" | "release");
+    if let Some(name) = if commits { switched_off(c, true) } else { None } {
+        return found(format!("{} would skip the hooks of the commit", name));
+    }
     if let Some(name) = exported(t, c) {
         return found(format!("{} would skip the hooks from here on", name));
     }
@@ -34,15 +39,43 @@ pub fn judge(t: &Text, c: &Command) -> Option<Finding> {
     if c.args().iter().any(|w| matches!(w.text.as_str(), "--no-commit-hooks" | "--commit-hooks=false")) {
         return found(format!("{} would skip the hooks of the commit", c.name));
     }
+    if appends_path(t, c) {
+        return found(format!("{} would have git look for its hooks where none are", shown(&c.name)));
+    }
     disarms(c).map(|what| Finding::block(RULE, what))
 }
 
+/// core.hooksPath is written into the configuration of a repository or of the user.
+fn appends_path(t: &Text, c: &Command) -> bool {
+    let is_config = |path: &str| {
+        let path = origin::path(c, path);
+        path == ".git/config" || path.ends_with("/.git/config") || path.ends_with(".gitconfig") || path.ends_with("git/config") || path == "/etc/gitconfig"
+    };
+    let by_redirect = c.redirects.iter().any(|r| r.op.contains('>') && is_config(&r.target.text));
+    let by_argument = matches!(c.name.as_str(), "tee" | "sed" | "sponge" | "crudini" | "ed" | "ex") && c.args().iter().any(|w| is_config(&w.text));
+    (by_redirect || by_argument) && (names_hooks_path(c) || by_argument && t.feeders(c).any(names_hooks_path))
+}
+
+/// The verbs of git itself, and of well-known additions that have a --no-verify of another meaning.
+const VERBS: [&str; 84] = [
+    "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "checkout", "cherry", "cherry-pick",
+    "citool", "clean", "clone", "commit", "config", "describe", "diff", "difftool", "fetch", "format-patch", "fsck", "gc", "grep", "gui",
+    "help", "init", "instaweb", "log", "maintenance", "merge", "mergetool", "mv", "notes", "pull", "push", "range-diff", "rebase",
+    "reflog", "remote", "repack", "replace", "reset", "restore", "revert", "rm", "shortlog", "show", "sparse-checkout", "stash",
+    "status", "submodule", "switch", "tag", "update-index", "verify-commit", "verify-tag", "worktree", "lfs", "svn", "p4", "send-email",
+    "daemon", "rev-parse", "rev-list", "ls-files", "ls-tree", "ls-remote", "diff-tree", "hash-object", "write-tree", "prune", "annex",
+    "flow", "crypt", "secret", "bug", "town", "absorb", "machete", "subtree", "var",
+];
+
 /// The verbs that have hooks to skip, and the short options of each that take a value.
 fn skips(git: &Git) -> bool {
+    // A verb that git does not have is an alias: ci for commit.
+    let alias = !git.verb.is_empty() && git.verb.len() <= 8 && !VERBS.contains(&git.verb) && !git.verb.contains(&['-', '/'][..]);
     let (values, short) = match git.verb {
         "commit" => ("mFCct", true),
         "am" => ("CpS", true),
         "push" | "merge" | "rebase" | "pull" | "cherry-pick" | "revert" => ("", false),
+        verb if alias => (verb, false),
         _ => return false,
     };
     const LONG: [&str; 14] = [
@@ -55,6 +88,9 @@ fn skips(git: &Git) -> bool {
         at += 1;
         if text == "--" {
             return false;
+        }
+        if alias && text != "--no-verify" {
+            continue;
         }
         if text.starts_with("--") {
             if text.len() >= 6 && "--no-verify".starts_with(text) {
@@ -111,6 +147,9 @@ fn nowhere(dir: &str) -> bool {
 
 /// core.hooksPath is set to nowhere, by an option, a variable or `git config`.
 fn redirected(t: &Text, c: &Command, git: &Git) -> bool {
+    if matches!(git.verb, "commit" | "push" | "merge" | "am" | "rebase" | "pull" | "cherry-pick") && configured_here(t, c) {
+        return true;
+    }
     let variable = |name: &str| c.assigns.iter().find(|(n, _)| n == name).map(|(_, w)| w);
     for (setting, by_variable) in &git.settings {
         let (name, value) = setting.split_once('=').unwrap_or((setting, "true"));
@@ -144,6 +183,29 @@ fn redirected(t: &Text, c: &Command, git: &Git) -> bool {
     git.verb == "config" && configures(git)
 }
 
+/// The text writes the file that a variable makes git's configuration.
+fn configured_here(t: &Text, c: &Command) -> bool {
+    let exported = t.shell.commands.iter().filter(|e| is_export(&e.name)).flat_map(|e| e.args()).filter_map(|w| w.text.split_once('='));
+    let set = c.assigns.iter().map(|(n, w)| (n.as_str(), w.text.as_str())).chain(exported);
+    let files: alloc::vec::Vec<String> =
+        set.filter(|(n, v)| matches!(*n, "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" | "GIT_CONFIG") && !v.is_empty()).map(|(_, v)| origin::path(c, v)).collect();
+    t.shell.commands.iter().any(|o| {
+        o.redirects.iter().filter(|r| r.op.contains('>')).any(|r| files.contains(&origin::path(o, &r.target.text))) && names_hooks_path(o)
+    })
+}
+
+/// A command's words or input set core.hooksPath to nowhere.
+fn names_hooks_path(c: &Command) -> bool {
+    c.args().iter().chain(&c.stdin).any(|w| {
+        let low = w.text.replace("\\n", "\n").replace("\\t", " ").to_ascii_lowercase();
+        low.lines().any(|l| {
+            let l = l.trim();
+            let value = l.strip_prefix("hookspath").or_else(|| l.find("hookspath").map(|at| &l[at + 9..]));
+            value.and_then(|v| v.trim_start().strip_prefix('=')).map_or(false, |v| nowhere(v.trim()))
+        })
+    })
+}
+
 fn is_export(name: &str) -> bool {
     matches!(name, "export" | "declare" | "typeset" | "setenv" | "set")
 }
@@ -167,7 +229,7 @@ fn configures(git: &Git) -> bool {
     if args.has(&["unset", "unset-all"]) {
         return true;
     }
-    operands.get(1).map_or(false, |w| nowhere(&w.text))
+    operands.get(1).map_or(false, |w| nowhere(&w.text) || !w.known && w.text.contains("mktemp"))
 }
 
 /// A variable with which hooks do not run.
@@ -219,7 +281,13 @@ pub fn is_hook(path: &str) -> bool {
         last,
         ".pre-commit-config.yaml" | "lefthook.yml" | ".lefthook.yml" | "lefthook.yaml" | ".huskyrc" | ".huskyrc.json" | ".overcommit.yml"
     );
-    (dir && !last.ends_with(".sample") && !last.ends_with(".md")) || file
+    let named = ["rev-parse --git-dir)", "rev-parse --git-common-dir)", "rev-parse --absolute-git-dir)", "GIT_DIR"].iter().any(|d| {
+        path.find(d).map_or(false, |at| {
+            let rest = path[at + d.len()..].trim_start_matches(&['}', '"', '`'][..]);
+            rest == "/hooks" || rest.starts_with("/hooks/")
+        })
+    }) || path.contains("rev-parse --git-path hooks");
+    ((dir || named) && !last.ends_with(".sample") && !last.ends_with(".md")) || file
 }
 
 /// What a command does to hook files so that they do not run.
@@ -274,7 +342,8 @@ fn disarms(c: &Command) -> Option<String> {
         }
         "sed" if c.has_flag('i', &["in-place"]) => {
             let script = operands().next().map_or("", |w| w.text.as_str());
-            let ends = script.contains("exit 0") || matches!(script, "d" | "1,$d" | "/./d" | "s/.*//" | "/.*/d");
+            let comments = ["s/^/#", "s|^|#", "s,^,#", "s/.*/#", "s/^.*/#", "2,$s/^/#", "1a exit", "1a\\exit", "2i exit"].iter().any(|s| script.starts_with(s));
+            let ends = comments || script.contains("exit 0") || matches!(script, "d" | "1,$d" | "/./d" | "s/.*//" | "/.*/d");
             if let Some(w) = operands().skip(1).find(|w| ends && hook(w)) {
                 return says("switch off", w);
             }
@@ -413,6 +482,12 @@ mod tests {
             ("cp /bin/true .git/hooks/pre-push", true),
             ("truncate -s 0 .git/hooks/pre-push", true),
             ("sed -i 2iexit0 .git/hooks/pre-push", false),
+            ("sed -i s/^/#/ .git/hooks/pre-push", true),
+            ("sed -i s/a/b/ .git/hooks/pre-push", false),
+            ("git ci --no-verify", true),
+            ("git ci -n", false),
+            ("git lfs push --no-verify", false),
+            ("tee $(git rev-parse --git-dir)/config", false),
             ("find .git/hooks -type f -delete", true),
             ("find .git/hooks -name *.sample -delete", false),
             ("git rm -r .husky", true),
@@ -430,6 +505,7 @@ mod tests {
             ("git commit", "HUSKY", "0", true),
             ("git commit", "HUSKY", "1", false),
             ("npm ci", "HUSKY", "0", false),
+            ("npm version patch", "HUSKY", "0", true),
             ("git push", "SKIP", "lint", true),
             ("make", "SKIP", "lint", false),
             ("git commit", "PRE_COMMIT_ALLOW_NO_CONFIG", "1", true),

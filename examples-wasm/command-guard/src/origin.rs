@@ -29,9 +29,9 @@ const BIN: [&str; 7] =
     ["/usr/local/bin/", "/usr/bin/", "/bin/", "~/bin/", "~/.local/bin/", "/usr/local/sbin/", "/opt/bin/"];
 
 /// Names by which programs of other languages fetch.
-const FETCHING: [&str; 16] = [
+const FETCHING: [&str; 18] = [
     "urlretrieve", "urlopen", "requests.", "httpx.", "http.get", "https.get", "fetch(", "DownloadFile", "DownloadString",
-    "Invoke-WebRequest", "iwr ", "LWP", "open-uri", "Net::HTTP", "file_put_contents", "HTTP::Tiny",
+    "Invoke-WebRequest", "iwr ", "LWP", "open-uri", "Net::HTTP", "file_put_contents", "HTTP::Tiny", "copy('http", "copy(\"http",
 ];
 
 impl Origin {

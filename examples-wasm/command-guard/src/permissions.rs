@@ -20,6 +20,7 @@ pub fn judge(t: &Text, c: &Command) -> Option<Finding> {
         "chown" | "gchown" | "chgrp" | "gchgrp" => chown(t, c),
         "ansible" => ansible(t, c),
         "install" | "ginstall" | "mkdir" | "mkfifo" | "mknod" => made(t, c),
+        "rsync" => copied(c),
         "setcap" => setcap(t, c),
         "setfacl" => setfacl(t, c),
         "chattr" | "chflags" => chattr(t, c),
@@ -48,7 +49,11 @@ fn chmod(t: &Text, c: &Command) -> Option<String> {
     // A mode may begin with a dash, as in chmod -x.
     let mut words: Vec<&Word> = c.args().iter().filter(|w| !w.text.starts_with("--") && !is_option(&w.text)).collect();
     let reference = !values(c, &["--reference"]).is_empty();
-    if reference || words.is_empty() {
+    if reference {
+        // The mode of another file is not known: a system tree needs none of it.
+        return targets(t, c, &words).into_iter().find(|(p, _, _)| p.is_tree() || is_system(p)).map(|(_, shown, _)| shown);
+    }
+    if words.is_empty() {
         return None;
     }
     let mode = words.remove(0);
@@ -57,6 +62,14 @@ fn chmod(t: &Text, c: &Command) -> Option<String> {
         .into_iter()
         .find(|(p, _, found)| spoils(effect, p, recursive || *found) || effect.setid && is_copy_of_interpreter(t, p))
         .map(|(_, shown, _)| shown)
+}
+
+/// A shell or an interpreter that rsync copies and sets up to run with the rights of its owner.
+fn copied(c: &Command) -> Option<String> {
+    let sets = values(c, &["--chmod"]).iter().any(|m| modes::effect(m.trim_start_matches(&['F', 'D'][..])).map_or(false, |e| e.setid));
+    let words = operands(c, "efBTM", &["chmod", "rsh", "exclude", "include", "filter"]);
+    let (_, from) = words.split_last()?;
+    from.iter().find(|w| sets && names_interpreter(&w.text)).map(|w| w.text.clone())
 }
 
 /// Whether the text copies a shell or an interpreter to a place.
@@ -281,6 +294,10 @@ mod tests {
             ("setcap cap_setuid+ep /usr/bin/python3.11", true),
             ("setcap cap_net_bind_service=+ep ./server", false),
             ("setcap -r ./server", false),
+            ("chmod --reference=/tmp /etc", true),
+            ("chmod --reference=a b", false),
+            ("rsync -a --chmod=u+s /bin/bash /tmp/x/", true),
+            ("rsync -a --chmod=u+s a b", false),
             ("setfacl -R -m u:dev:rwx /etc", true),
             ("setfacl -m u:dev:r app.log", false),
             ("chattr +i /etc/resolv.conf", false),

@@ -11,7 +11,9 @@ const RULE: &str = "power";
 const STOP: [&str; 4] = ["shutdown", "reboot", "halt", "poweroff"];
 
 pub fn judge(_: &Text, c: &Command) -> Option<Finding> {
-    if STOP.contains(&c.name.as_str()) {
+    // -c takes back what was planned.
+    let cancels = c.name == "shutdown" && c.args().iter().any(|w| w.text == "-c");
+    if STOP.contains(&c.name.as_str()) && !cancels {
         return Some(Finding::block(RULE, format!("{} is not for agents", c.name)));
     }
     None

@@ -14,6 +14,9 @@ pub fn whole(t: &Text) -> Option<Finding> {
     if let Some(p) = t.programs.iter().find(|p| is_address(&p.file)) {
         return Some(Finding::block(RULE, format!("{} would run a program from the network", p.raw)));
     }
+    if let Some(c) = t.shell.commands.iter().find(|c| runs_address(c)) {
+        return Some(Finding::block(RULE, format!("{} would run a program from the network", c.name)));
+    }
     let o = Origin::of(t);
     if o.is_local() {
         return None;
@@ -22,6 +25,13 @@ pub fn whole(t: &Text) -> Option<Finding> {
         let runs = o.is_program(c) || unknown(t, &o, i, c) || program(t, &o, i, c);
         runs.then(|| Finding::block(RULE, format!("{} would run text from the network", shown(&c.name))))
     })
+}
+
+/// Programs of Windows that run what an address names.
+fn runs_address(c: &Command) -> bool {
+    let name = c.name.to_ascii_lowercase();
+    let loads = matches!(name.trim_end_matches(".exe"), "mshta" | "regsvr32" | "rundll32" | "wscript" | "cscript" | "msiexec");
+    loads && c.args().iter().any(|w| w.text.contains("http://") || w.text.contains("https://"))
 }
 
 fn is_address(file: &str) -> bool {
@@ -60,7 +70,8 @@ fn program(t: &Text, o: &Origin, i: usize, c: &Command) -> bool {
         if !p.file.is_empty() {
             let from = c.words.iter().chain(c.assigns.iter().map(|(_, w)| w)).find(|w| w.text == p.file);
             return from.map_or(false, |w| o.word(t, c, w))
-                || (o.is_script(c, &p.file) && !matches!(p.language.as_str(), "sed" | "awk" | "make"))
+                || o.holds(&crate::origin::path(c, &p.file)) && !(c.name == "sftp")
+                || (o.is_script(c, &p.file) && !matches!(p.language.as_str(), "sed" | "awk" | "make" | "sftp" | "lftp" | "ftp"))
                 || c.redirects.iter().any(|r| r.target.text == p.file && r.target.from.iter().any(|i| o.prints(*i)));
         }
         // Nothing but what was fetched; a text that it is a part of is judged as a program.

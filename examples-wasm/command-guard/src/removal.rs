@@ -54,6 +54,14 @@ pub fn of(t: &Text, c: &Command) -> Vec<Removal> {
         {
             all(operands(c, "ef", &[]).into_iter().skip(1).collect(), "empty", false, false)
         }
+        "salt" | "salt-call" | "salt-ssh" => {
+            let words = c.args();
+            match words.iter().position(|w| w.text == "file.remove") {
+                Some(i) => all(words[i + 1..].iter().take(1).collect(), "delete", true, false),
+                None => Vec::new(),
+            }
+        }
+        "bleachbit" if c.has_flag('s', &["shred"]) => all(operands(c, "", &[]), "destroy", true, false),
         "ansible" => match crate::ansible::file(c) {
             Some(f) if f.absent => named(&f.path, "delete"),
             _ => Vec::new(),

@@ -30,6 +30,7 @@ fn account(c: &Command) -> Option<String> {
     let helps = args().any(|a| matches!(a, "--help" | "--version" | "-?") || a == "-h" && name != "pw");
     let changes = match name {
         _ if helps => false,
+        "ssh-import-id" | "ssh-import-id-gh" | "ssh-import-id-lp" => !args().any(|a| a == "-o" || a == "--output"),
         "passwd" => !flag(c, 'S', "status"),
         "chpasswd" | "newusers" | "vipw" | "vigr" | "chgpasswd" => true,
         "usermod" => {
@@ -98,6 +99,7 @@ mod tests {
             ("usermod -p x root", true),
             ("useradd -m app", false),
             ("useradd -ou 0 app", true),
+            ("ssh-import-id gh:dev", true),
             ("net user dev secret", true),
             ("net user", false),
         ] {

@@ -25,6 +25,13 @@ impl<'a> Text<'a> {
         })
     }
 
+    /// The commands that a wrapper runs.
+    pub fn handed<'b>(&'b self, c: &'b Command) -> impl Iterator<Item = &'a Command> + 'b {
+        let commands = &self.shell.commands;
+        let mine = move |o: &&'a Command| o.parent.and_then(|p| commands.get(p)).map_or(false, |p| core::ptr::eq(p, c));
+        commands.iter().filter(mine)
+    }
+
     /// The wrappers that run a command, the innermost first.
     pub fn ancestors<'b>(&'b self, c: &Command) -> impl Iterator<Item = &'a Command> + 'b {
         let mut at = c.parent;

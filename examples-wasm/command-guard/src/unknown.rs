@@ -82,11 +82,32 @@ fn is_ordinary_script(t: &Text, c: &Command) -> bool {
     }
     let file = c.args().iter().find(|w| !w.text.starts_with(&['-', '+'][..]));
     let redirected = c.redirects.iter().find(|r| r.op == "<" && r.fd == 0).map(|r| &r.target);
+    if file.or(redirected).map_or(false, |w| is_decoded(t, c, &w.text)) {
+        return false;
+    }
     match file.or(redirected) {
         Some(w) if setup::is_local(w) || redirected.map_or(false, setup::is_local) => true,
         Some(w) => !w.from.is_empty() && setup::all_setup(t.shell, &w.from),
         None => redirected.map_or(false, setup::is_local),
     }
+}
+
+/// The same text decodes or decrypts the file: what it holds is not there to be read.
+fn is_decoded(t: &Text, c: &Command, file: &str) -> bool {
+    let path = crate::origin::path(c, file);
+    t.shell.commands.iter().any(|o| {
+        let says = |words: &[&str]| o.args().iter().any(|w| words.contains(&w.text.as_str()));
+        let decodes = match o.name.as_str() {
+            "base64" | "gbase64" | "base32" | "basenc" => says(&["-d", "-D", "--decode", "-di"]),
+            "openssl" => says(&["-d"]),
+            "xxd" => says(&["-r", "-rp"]),
+            "gpg" | "age" => says(&["-d", "--decrypt"]),
+            "uudecode" => true,
+            _ => false,
+        };
+        let named = |w: &crate::hook::analysis::Word| crate::origin::path(o, &w.text) == path;
+        decodes && (o.redirects.iter().any(|r| r.op.starts_with('>') && named(&r.target)) || o.args().windows(2).any(|p| matches!(p[0].text.as_str(), "-o" | "-out" | "--output") && named(&p[1])))
+    })
 }
 
 /// Variables of the environment that name a program of the user's.

@@ -218,6 +218,7 @@ impl Reader<'_> {
             | "callCommand" | "callProcess" | "rawSystem" | "jobstart" | "termopen" | "job_start" | "systemlist" | "esyscmd" | "syscmd" | "os_execute" | "sys_exec" | "executeCommand" | "open_process_in" | "command" | "open_process" | "create_process" | "spawnSync"
             | "execFile" | "execFileSync" | "spawn" | "check_output" | "check_call" | "Popen" | "create_subprocess_exec" | "pcntl_exec" | "execvp" | "execv" | "execl" | "execlp" | "execle" | "execve" | "execvpe" | "execlpe" | "spawnl" | "spawnlp"
             | "spawnv" | "spawnvp" | "spawnle" | "spawnve" | "posix_spawn" | "posix_spawnp" | "spawnu" | "execa" | "call" | "run" | "exec" | "Command" | "execute" | "ProcessBuilder" | "Process" | "capture" | "fork" | "spawn_process" | "$"  | "runInteractiveCommand" | "shelltools" | "qx" | "readpipe" | "readProcessWithExitCode" => last,
+            "sh" if self.lang == Lang::Ruby && module.is_empty() && !args.is_empty() => last, // rake's own
             _ if top == "sh" && full.contains('.') && self.lang == Lang::Python && !args.is_empty() => {
                 let mut words = vec![Val::text(last)];
                 words.extend(args.iter().cloned());
@@ -265,6 +266,13 @@ impl Reader<'_> {
             self.told.push(format!("cd {}", super::value::quoted(dir)));
         }
         let words_at_first = |w: &[Val]| matches!(w.first(), Some(Val::List(_)));
+        // subprocess.run(["bash"], input=TEXT)
+        let input = named.iter().find(|(k, _)| k == "input").map(|(_, v)| v).or_else(|| args.iter().find_map(|a| a.member("input")));
+        if let (Some(text @ (Val::Net | Val::Text(_))), Some(program)) = (input, words[0].elements().first().and_then(Val::known)) {
+            if crate::backdoor::is_shell(program.rsplit('/').next().unwrap_or("")) {
+                self.told.run_text_on(&program, text);
+            }
+        }
         if top == "pty" {
             self.told.shell = true;
         }

@@ -103,7 +103,7 @@ impl Reader<'_> {
             | "readString" | "readAllLines" | "readAllBytes" | "lines" | "stream" | "stream!" | "input" | "read_lines" | "readLines!" | "readfile" | "readFileString" | "show_source" | "highlight_file" | "dotenv_values" | "load_file" | "safe_load_file" | "readline_file" | "contentsOfFile" | "readRDS"
                 if !plain.is_empty() =>
             {
-                if base == "load_dotenv" || base == "dotenv_values" || matches!(plain[0], Val::Name(_) | Val::Num(_)) {
+                if base == "load_dotenv" || matches!(plain[0], Val::Name(_) | Val::Num(_)) {
                     return None;
                 }
                 if let Val::File(p, _) = &plain[0] {

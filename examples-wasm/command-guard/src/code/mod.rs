@@ -122,6 +122,7 @@ fn read(language: &str, text: &str, given: &Given, told: &mut Told) -> Option<Fi
         "tcl" | "expect" => words::tcl(text, told),
         "cmake" => words::cmake(text, told),
         "elisp" | "scheme" | "lisp" | "clojure" | "racket" | "guile" => lisp::told(text, told),
+        "xonsh" if !text.contains(&['(', '='][..]) => told.push(format!("sh -c {}", told::single(text))),
         "fish" | "nu" | "elvish" => told.push(format!("sh -c {}", told::single(text))),
         _ => {}
     }

@@ -138,6 +138,15 @@ impl Told {
         }
     }
 
+    /// Text that a shell gets on its input.
+    pub fn run_text_on(&mut self, shell: &str, v: &Val) {
+        match v {
+            Val::Net => self.push(format!("{} | {}", FETCH, quoted(shell))),
+            Val::Text(t) => self.push(format!("{} -c {}", quoted(shell), quoted(t))),
+            _ => {}
+        }
+    }
+
     /// A command of the shell that does to paths what the program does.
     pub fn paths(&mut self, command: &str, paths: &[Val]) {
         let mut line = String::from(command);

@@ -110,6 +110,11 @@ fn opened(text: &str) -> (String, bool) {
             rest = &tail[1..];
             continue;
         }
+        if let Some(word) = default(&tail[..end]) {
+            out.push_str(&word);
+            rest = &tail[end..];
+            continue;
+        }
         // What is certain not to be empty is one name.
         if doubt {
             out.push(OPEN);
@@ -123,13 +128,22 @@ fn opened(text: &str) -> (String, bool) {
     (out, any)
 }
 
+/// The word that stands for a variable that is not set, `${X:-build}`, where that is plain: the text does not set it.
+fn default(expansion: &str) -> Option<String> {
+    let inside = expansion.strip_prefix("${")?.strip_suffix('}')?;
+    let at = inside.find(|ch: char| !ch.is_ascii_alphanumeric() && ch != '_')?;
+    let word = inside[at..].strip_prefix(":-").or_else(|| inside[at..].strip_prefix('-'))?;
+    let word = word.trim_matches('"').replace("${HOME}", "~").replace("$HOME", "~");
+    (at > 0 && !word.is_empty() && !word.contains(&['$', '`', '{', '}', '"', '\'', '\\'][..])).then(|| word)
+}
+
 /// The length of the expansion that a text begins with, 0 where there is none, and whether it may be empty.
 fn expansion(text: &str) -> (usize, bool) {
     let b = text.as_bytes();
     match b.get(1) {
         _ if b[0] == b'`' => (text[1..].find('`').map_or(text.len(), |i| i + 2), true),
         Some(b'{') => {
-            let end = text.find('}').map_or(text.len(), |i| i + 1);
+            let end = braces(text);
             (end, !text[..end].contains(":?"))
         }
         Some(b'(') => {
@@ -153,6 +167,22 @@ fn expansion(text: &str) -> (usize, bool) {
         Some(b'@' | b'*' | b'#' | b'?' | b'$' | b'!' | b'-') => (2, true),
         _ => (0, false),
     }
+}
+
+/// The length of `${…}` with what is nested in it.
+fn braces(text: &str) -> usize {
+    let mut depth = 0;
+    for (i, ch) in text.char_indices() {
+        match ch {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if ch == '}' && depth == 0 {
+            return i + 1;
+        }
+    }
+    text.len()
 }
 
 /// A path without `.`, `..`, double slashes, and the roots that lead back to `/`.

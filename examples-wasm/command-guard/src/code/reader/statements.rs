@@ -258,7 +258,7 @@ impl Reader<'_> {
             c.i += 1;
         }
         let module = match self.primary(c).known() {
-            Some(m) => m.trim_start_matches("node:").to_string(),
+            Some(m) => m.trim_start_matches("node:").trim_end_matches("/promises").to_string(),
             None => return,
         };
         let mut inside = false;
