@@ -80,7 +80,7 @@ func Open(opts Options) (*Engine, error) {
 		}
 	}
 	if opts.CacheDir != "" && !opts.Interpreter {
-		if e.cache, err = openCache(opts.CacheDir, opts.CacheKey, cmp.Or(opts.engineVersion, engineVersion()),
+		if e.cache, err = openCache(opts.CacheDir, opts.CacheKey, cmp.Or(opts.engineVersion, cacheVersion()),
 			e.log); err != nil {
 			return nil, err
 		}
