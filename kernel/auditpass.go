@@ -101,7 +101,8 @@ func (a *auditing) turn(ctx context.Context, binding *binding) error {
 	if err != nil {
 		result.fault = phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)
 	} else {
-		result = a.chain.callOn(ctx, binding, phases.PassAudit, a.left, view, doc, hostcalls.Limits{Input: phases.MaxDocumentBytes})
+		result = a.chain.callOn(ctx, binding, phases.PassAudit, a.left, view, doc,
+			hostcalls.Limits{Input: phases.MaxDocumentBytes})
 	}
 	a.left -= result.took()
 	a.chain.invocation.parentBudget.spend(result.took(), result.outcome.Fuel)

@@ -89,8 +89,8 @@ func (s *source) buildRules(module string) ([]byte, error) {
 	return built, err
 }
 
-// compileRules builds a part of a rules file, and says which parts the file has. What was built before, by this program,
-// is taken from the cache.
+// compileRules builds a part of a rules file, and says which parts the file has. What was built before, by
+// this program, is taken from the cache.
 func (s *source) compileRules(file string, src []byte, p rules.Part) ([]byte, []rules.Part, error) {
 	engine, err := s.builtin.Get(rules.Engine)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *source) compileRules(file string, src []byte, p rules.Part) ([]byte, []
 
 func (b *builtRules) warn(text string, err error) {
 	if b.log != nil {
-		b.log.Warn(text, "error", err)
+		b.log.Warn(text, slog.Any("error", err))
 	}
 }
 
@@ -146,10 +146,12 @@ func unpackRules(entry []byte) (module []byte, parts []rules.Part, ok bool) {
 	return entry[1:], parts, true
 }
 
-// UseRules reads the rules files that bindings name and takes them into use: until the next call, Load takes the modules
-// that they were built into now, whatever becomes of the files. It refuses bindings that leave out a part of a file: a
-// rule that is bound nowhere would silently not hold. Where faulty is set, other faults of a file are no error, and Load
-// answers with them. The error is about the first file that is faulty, rules.ErrRules for errors.Is, or about reading
+// UseRules reads the rules files that bindings name and takes them into use: until the next call, Load takes
+// the modules that they were built into now, whatever becomes of the files. It refuses bindings that leave
+// out a part of a file: a
+// rule that is bound nowhere would silently not hold. Where faulty is set, other faults of a file are no
+// error, and Load answers with them. The error is about the first file that is faulty, rules.ErrRules for
+// errors.Is, or about reading
 // it; then nothing has changed. undo goes back to what was in use before, and is not nil.
 func (l *Loader) UseRules(bindings []config.Binding, faulty bool) (used []wire.RulesFile, undo func(), err error) {
 	undo = func() {}
@@ -201,8 +203,8 @@ func onWire(read []*rulesFile) (out []wire.RulesFile) {
 	return out
 }
 
-// RulesRevision is what the revision of a configuration says of its rules files: nothing without one, else +rules: and a
-// digest, of the one file or of a line for each.
+// RulesRevision is what the revision of a configuration says of its rules files: nothing without one, else
+// +rules: and a digest, of the one file or of a line for each.
 func RulesRevision(used []wire.RulesFile) string {
 	if len(used) == 0 {
 		return ""

@@ -69,7 +69,8 @@ func TestTamperedEntriesAreNotUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tampered := map[string][]byte{"empty": {}, "short": whole[:10], "no content": whole[:32], "longer": append(bytes.Clone(whole), 0)}
+	tampered := map[string][]byte{"empty": {}, "short": whole[:10], "no content": whole[:32],
+		"longer": append(bytes.Clone(whole), 0)}
 	for i := range whole {
 		b := bytes.Clone(whole)
 		b[i] ^= 1

@@ -33,7 +33,8 @@ func TestAllFaultsAreSaid(t *testing.T) {
 		}
 	}
 	want := []string{"3:22 /rules/0/when/tool", "3:35 /rules/0/block", "3:49 /rules/0/cannot_tell", "4:35 /rules/1/blok",
-		"5:6 /rules/2/name", "7:5 /rules/4", "7:6 /rules/4/name", "8:29 /rules/5/when/text/match", "8:52 /rules/5/unless/path",
+		"5:6 /rules/2/name", "7:5 /rules/4", "7:6 /rules/4/name", "8:29 /rules/5/when/text/match",
+		"8:52 /rules/5/unless/path",
 		"9:15 /rules/6/phase", "10:5 /rules/7"}
 	if !slices.Equal(got, want) {
 		t.Errorf("\n got %q\nwant %q", got, want)
@@ -68,16 +69,20 @@ func TestYAMLThatIsNoPlainText(t *testing.T) {
 		laughs += fmt.Sprintf("%c: &%c [%s]\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9))
 	}
 	for _, c := range []struct{ why, src, want string }{
-		{"an anchor", head + "  - &x {name: a, when: {}, block: no}\n", "rules.yaml:3:5: /rules/0: anchors and aliases are not allowed"},
+		{"an anchor", head + "  - &x {name: a, when: {}, block: no}\n",
+			"rules.yaml:3:5: /rules/0: anchors and aliases are not allowed"},
 		{"an alias", head + "  - {name: a, when: {}, block: &x no}\n  - {name: b, when: {}, block: *x}\n", "rules.yaml:3:"},
 		{"a merge key", head + "  - {name: a, <<: {when: {}}, block: no}\n", "rules.yaml:3:"},
 		{"a bomb of aliases", laughs + ok, "rules.yaml:1:"},
 		{"a tab", "version: rules/v1\nrules:\n\t- {name: a, when: {}, block: no}\n", "rules.yaml:3:"},
 		{"a tab between members", "version: rules/v1\nrules:\n  - name: a\n    when: {}\n\tblock: no\n", "rules.yaml:5:"},
-		{"a tag", head + "  - {name: !!binary aGk=, when: {}, block: no}\n", "rules.yaml:3:12: /rules/0/name: tag !!binary is not allowed"},
+		{"a tag", head + "  - {name: !!binary aGk=, when: {}, block: no}\n",
+			"rules.yaml:3:12: /rules/0/name: tag !!binary is not allowed"},
 		{"a second document", ok + "---\n" + ok, "rules.yaml:4:"},
-		{"a key that is no text", head + "  - {name: a, when: {1: 2}, block: no}\n", `rules.yaml:3:22: /rules/0/when/1: a key must be a text`},
-		{"a deep document", head + "  - {name: a, when: " + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "}\n", "nested deeper than"},
+		{"a key that is no text", head + "  - {name: a, when: {1: 2}, block: no}\n",
+			`rules.yaml:3:22: /rules/0/when/1: a key must be a text`},
+		{"a deep document", head + "  - {name: a, when: " + strings.Repeat("[", 70) + strings.Repeat("]", 70) + "}\n",
+			"nested deeper than"},
 		{"bytes that are no UTF-8", head + "  - {name: a, when: {}, block: \"é\xe9\"}\n", "rules.yaml:3:34: not valid UTF-8"},
 		{"a control character", head + "  - {name: a, when: {}, block: \"x\x01\"}\n", "rules.yaml:3:34: not YAML"},
 		{"a NUL", head + "  - {name: a\x00, when: {}, block: no}\n", "rules.yaml:3:13: not YAML"},
@@ -89,7 +94,8 @@ func TestYAMLThatIsNoPlainText(t *testing.T) {
 		{"rules that are none", "version: rules/v1\nrules: null\n", "rules.yaml:2:1: /rules: has no rule"},
 		{"a rule that is none", head + "  - null\n", "rules.yaml:3:5: /rules/0: has no answer"},
 		{"a when that is none", head + "  - {name: a, when: null, block: no}\n", "rules.yaml:3:5: /rules/0: when is missing"},
-		{"an answer that is none", head + "  - {name: a, when: {}, limit: null}\n", "rules.yaml:3:5: /rules/0: has no answer"},
+		{"an answer that is none", head + "  - {name: a, when: {}, limit: null}\n",
+			"rules.yaml:3:5: /rules/0: has no answer"},
 		{"too large", ok + strings.Repeat("# 10 MB\n", 10<<17), "rules.yaml: larger than 4194304 bytes"},
 	} {
 		_, err := rules.Parse("rules.yaml", []byte(c.src))
@@ -97,7 +103,8 @@ func TestYAMLThatIsNoPlainText(t *testing.T) {
 			t.Errorf("%s:\n got %v\nwant %s", c.why, err, c.want)
 		}
 	}
-	for why, src := range map[string]string{"CRLF": strings.ReplaceAll(ok, "\n", "\r\n"), "a byte order mark": "\ufeff" + ok,
+	for why, src := range map[string]string{"CRLF": strings.ReplaceAll(ok, "\n", "\r\n"),
+		"a byte order mark":    "\ufeff" + ok,
 		"a tab behind a value": strings.Replace(ok, "rules/v1\n", "rules/v1\t\n", 1)} {
 		f, err := rules.Parse("rules.yaml", []byte(src))
 		if err != nil || len(f.Rules) != 1 || f.Rules[0].Block != "no" || f.Rules[0].Name != "a" {
@@ -126,9 +133,12 @@ func TestHugeFiles(t *testing.T) {
 		{"paths", "  - {name: r%[1]d, when: {path: '**/secret-%[1]d/**'}, block: no}\n", ""},
 		{"texts", "  - {name: r%[1]d, when: {text: {match: 'needle-%[1]d[a-z]'}}, block: no}\n", ""},
 		{"the same match", "  - {name: r%[1]d, when: {tool: exec}, fix: {/args/x%[1]d: 1}}\n", ""},
-		{"values of config", "  - {name: r%[1]d, when: {config: {x: a%[1]d}}, block: no}\n", "/rules: ask about more than 64 values of the member x"},
-		{"members of config", "  - {name: r%[1]d, when: {config: {x%[1]d: a}}, block: no}\n", "/rules: ask about more than 64 members of config"},
-		{"places", "  - {name: r%[1]d, when: {text: {match: abc, at: [" + strings.Join(pointers[:10], ", ") + "]}}, block: no}\n",
+		{"values of config", "  - {name: r%[1]d, when: {config: {x: a%[1]d}}, block: no}\n",
+			"/rules: ask about more than 64 values of the member x"},
+		{"members of config", "  - {name: r%[1]d, when: {config: {x%[1]d: a}}, block: no}\n",
+			"/rules: ask about more than 64 members of config"},
+		{"places", "  - {name: r%[1]d, when: {text: {match: abc, at: [" + strings.Join(pointers[:10], ", ") +
+			"]}}, block: no}\n",
 			"rules.yaml:28:5: /rules/25: at most 256 different places of texts in a file"},
 		{"limits", "  - {name: r%[1]d, when: {agent: a%[1]d}, limit: {count: 1, per: 1h}}\n",
 			"rules.yaml:63:37: /rules/60/limit: at most 60 rules of a file have a limit"},

@@ -75,7 +75,9 @@ func (r *Rule) knows(name string) (needs string, known bool) {
 	case "host":
 		return has(r.When.Host != nil || r.When.HostNot != nil, "host")
 	case "tool":
-		if i := slices.IndexFunc(r.phases, func(p phases.Phase) bool { return p != phases.PreTool && p != phases.PostTool }); i >= 0 {
+		if i := slices.IndexFunc(r.phases, func(p phases.Phase) bool {
+			return p != phases.PreTool && p != phases.PostTool
+		}); i >= 0 {
 			return "no tool is called in " + string(r.phases[i]), true
 		}
 		return "", true

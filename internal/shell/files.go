@@ -144,7 +144,8 @@ func (w *walker) content(e *env, file Word) (Word, bool) {
 }
 
 // runsFile walks a file that the text has written and that a shell runs; with own, the running one.
-func (w *walker) runsFile(e *env, file Word, args []Word, open bool, label string, c ctx, i int, own bool, raw string) bool {
+func (w *walker) runsFile(e *env, file Word, args []Word, open bool, label string, c ctx, i int, own bool,
+	raw string) bool {
 	f := w.fileOf(e, file)
 	if f == nil {
 		return false

@@ -13,8 +13,8 @@ func TestCommandGuardReadsPrograms(t *testing.T) {
 	}
 }
 
-// A program that is nested without end is judged within the limits of a hook; what it hides at the end of the nesting is
-// not waved through.
+// A program that is nested without end is judged within the limits of a hook; what it hides at the end of the
+// nesting is not waved through.
 func TestCommandGuardReadsNestedPrograms(t *testing.T) {
 	blocks := openGuard(t, "command-guard")
 	for _, c := range []struct{ command, nested string }{
@@ -37,7 +37,8 @@ func TestCommandGuardReadsNestedPrograms(t *testing.T) {
 		program := strings.Repeat(c.nested, 8000/len(c.nested))
 		blocks(labelled{Command: strings.Replace(c.command, "@", program, 1)}) // a guard that fails ends the test
 	}
-	hidden := "python3 -c '" + strings.Repeat("f(", 200) + `__import__("os").system("rm -rf /")` + strings.Repeat(")", 200) + "'"
+	hidden := "python3 -c '" + strings.Repeat("f(", 200) + `__import__("os").system("rm -rf /")` +
+		strings.Repeat(")", 200) + "'"
 	if !blocks(labelled{Command: hidden}) {
 		t.Error("a command below 200 calls passes")
 	}

@@ -22,8 +22,8 @@ import (
 // 500 commands, and nothing is blocked or fails.
 //
 // The commands are in internal/suite/testdata/command-guard/day_*.jsonl. An examiner wrote them as agents issue them,
-// before the guard was complete and without a look at it. Some are what this project's scripts, Makefile and history run,
-// with neutral paths; the README.md there says more.
+// before the guard was complete and without a look at it. Some are what this project's scripts, Makefile and
+// history run, with neutral paths; the README.md there says more.
 func TestADeveloperDayPassesTheHooksOfInit(t *testing.T) {
 	const questions, of = 5, 500
 	var commands []string

@@ -59,7 +59,8 @@ func TestALimitCountsOnce(t *testing.T) {
 		"  - {name: time, when: {tool: exec}, fix: {/args/timeout: 60}}\n  - {name: env, when: {tool: exec}, default: {/args/env: {}}}\n"
 	w := open(t)
 	judges, changes := w.part(t, src, rules.Judges), w.part(t, src, rules.Changes)
-	for name, hooks := range map[string][]*kernel.Loaded{"changes first": {changes, judges}, "judges first": {judges, changes}} {
+	for name, hooks := range map[string][]*kernel.Loaded{"changes first": {changes, judges},
+		"judges first": {judges, changes}} {
 		r := chain(t, hooks...)
 		for i, want := range []phases.Decision{phases.Allow, phases.Allow, phases.Block, phases.Block} {
 			v, err := r.Decide(context.Background(), rig.Case{Invocation: command("ls"),
@@ -84,7 +85,8 @@ func (n notes) Run(context.Context, kernel.Turn) (kernel.Outcome, error) {
 }
 
 func noting(key, value string, tier phases.Tier) *kernel.Loaded {
-	return &kernel.Loaded{Hook: notes{key, value}, Digest: "sha256:" + strings.Repeat("1", 64), Version: "1.0.0", Tier: tier,
+	return &kernel.Loaded{Hook: notes{key, value}, Digest: "sha256:" + strings.Repeat("1", 64), Version: "1.0.0",
+		Tier:   tier,
 		Phases: []phases.Phase{phases.PreTool}, Capabilities: []string{"annotate"}}
 }
 
