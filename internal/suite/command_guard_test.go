@@ -19,6 +19,7 @@ func TestCommandGuardOnLabelledData(t *testing.T) {
 		{"tools_held.jsonl", 0.98, 0.99},
 		{"hard_tuned.jsonl", 0.99, 0.99},
 		{"hard_held.jsonl", 0.99, 0.99},
+		{"later_held.jsonl", 0.99, 0.99},
 	} {
 		t.Run(corpus.file, func(t *testing.T) {
 			s := scoreOf(t, filepath.Join("testdata/command-guard", corpus.file), blocks)
