@@ -1,6 +1,7 @@
 package hookbuild
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"io/fs"
@@ -118,7 +119,7 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 	}
 	if lang == "go" {
 		// The runtime of standard Go alone needs more than the default.
-		out[ManifestFile] = append(out[ManifestFile], "\nbudget:\n  memory_mib: 64\n"...)
+		out[ManifestFile] = bytes.Replace(out[ManifestFile], []byte("\nbudget:\n"), []byte("\nbudget:\n  memory_mib: 64\n"), 1)
 	}
 	files, err := sdk(lang)
 	if err != nil {
