@@ -13,7 +13,7 @@ import (
 // marked, and hooks that judge by them cannot tell.
 const maxJudged = 64
 
-// maxJudgedBytes bounds the places of a call together: what is said about a call stays small beside it.
+// maxJudgedBytes bounds the places of a call together, so that a hook's document is little longer than the call.
 const maxJudgedBytes = 32 << 10
 
 // judged says what a call is judged as beside its tool's own name, and by which of its arguments.

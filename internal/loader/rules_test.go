@@ -154,7 +154,7 @@ func TestTheRevisionNamesTheRulesInForce(t *testing.T) {
 	}
 	b.rule("the second")
 	if v := b.says(host, "the first"); v.PolicyRevision != first {
-		t.Errorf("a file that nobody took into use makes %s of %s", v.PolicyRevision, first)
+		t.Errorf("a file that is not in use makes %s of %s", v.PolicyRevision, first)
 	}
 	if err := host.Reload(t.Context()); err != nil {
 		t.Fatal(err)

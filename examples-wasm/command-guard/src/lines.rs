@@ -80,31 +80,10 @@ fn hides(text: &str) -> bool {
 
 /// Reads a text; `None` when it is too long to be judged.
 fn read(text: &str) -> Result<Option<(Shell, Vec<Program>)>, Fail> {
-    let shell = match analysis::shell_parse(text) {
-        Ok(shell) => shell,
-        Err(Errno::TooLarge) => return Ok(None),
-        Err(e) => return Err(e.into()),
-    };
-    // Few texts have programs: the reply is taken apart a second time only for those.
-    let programs = if has_programs() { analysis::unknown_programs(text)? } else { Vec::new() };
-    Ok(Some((shell, programs)))
-}
-
-/// Whether the reply of the last call tells of programs.
-fn has_programs() -> bool {
-    const MEMBER: &[u8] = b"\"unknown_programs\":";
-    let mut reply: Vec<u8> = Vec::new();
-    loop {
-        // The host writes all of it or nothing, and returns its length.
-        let n = unsafe { crate::hook::raw::reply_read(reply.as_mut_ptr(), reply.capacity() as u32) };
-        match usize::try_from(n) {
-            Ok(n) if n > reply.capacity() => reply.reserve_exact(n),
-            Ok(n) => {
-                unsafe { reply.set_len(n) };
-                return reply.windows(MEMBER.len()).any(|w| w == MEMBER);
-            }
-            Err(_) => return true,
-        }
+    match analysis::shell_parse_with_programs(text) {
+        Ok(read) => Ok(Some(read)),
+        Err(Errno::TooLarge) => Ok(None),
+        Err(e) => Err(e.into()),
     }
 }
 
@@ -144,12 +123,19 @@ fn handed_on(text: &Text, depth: usize) -> Result<Vec<Finding>, Fail> {
     }
     for source in written::scripts(text) {
         if depth == DEPTH {
-            break; // as deep as what it is written by
+            found.push(Finding::ask("unknown", "the command runs scripts in scripts, more than can be judged"));
+            break;
         }
-        if let Some((shell, programs)) = read(&source)? {
-            let script = Text { source: &source, shell: &shell, programs: &programs };
-            found.extend(of_shell(&script));
-            found.extend(handed_on(&script, depth + 1)?);
+        match read(&source)? {
+            Some((shell, programs)) => {
+                let script = Text { source: &source, shell: &shell, programs: &programs };
+                found.extend(of_shell(&script));
+                found.extend(handed_on(&script, depth + 1)?);
+                if shell.truncated {
+                    found.push(Finding::ask("unknown", "the command writes and runs more than can be judged"));
+                }
+            }
+            None => found.push(too_long()),
         }
     }
     for script in code::scripts(text) {
