@@ -12,7 +12,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-mcp test-crash test-approvals test-claims test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,11 @@ test-approvals: ## 100,000 different proposals of one agent, and as many of one 
 
 test-claims: ## a million claims of the same leases by 4 × 64 goroutines in 4 processes (about 1 minute on an idle machine)
 	BELAY_CLAIMS=1000000 BELAY_CLAIM_PROCESSES=4 $(GO) test -count=1 -timeout 120m -run TestContendedClaims -v ./internal/store/sqlite
+
+biglog: ## BIGLOG_EVENTS (default 1000000) realistic events in the new database BIGLOG_FILE, to look at queries and verify
+	$(GO) run ./internal/store/sqlite/biglog -events $(BIGLOG_EVENTS) $(BIGLOG_FILE)
+
+BIGLOG_EVENTS ?= 1000000
 
 test-faults: ## the daemon killed 60 times under load, disks that fill up and fail, 20,000 crashes of a sink (about 5 minutes; any user)
 	BELAY_KILLS=60 $(GO) test -count=1 -timeout 30m -v -run 'TestKilledUnderLoad|TestFullDisk' ./cmd/internal/cli

@@ -23,11 +23,20 @@ func (s *Store) LogSize(ctx context.Context) (size int64, err error) {
 func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel.LogLeaf, error) {
 	var out []kernel.LogLeaf
 	err := s.read(ctx, "read the log", func(c *conn) error {
+		check, err := newCheck(c)
+		if err != nil {
+			return err
+		}
 		return c.query(
 			`SELECT seq, body, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind
 			FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, func(st *sqlite3.Stmt) error {
 				l := kernel.LogLeaf{Seq: st.ColumnInt64(0), Body: st.ColumnBlob(1, nil)}
-				l.Copies = copied(st, l.Body)
+				var e phases.Event
+				if copied(st, l.Body, &e) {
+					if l.Copies, err = check.holds(c, &e); err != nil {
+						return err
+					}
+				}
 				out = append(out, l)
 				return ctx.Err()
 			}, after, limit)
@@ -35,10 +44,9 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel
 	return out, err
 }
 
-// copied reports whether the columns beside the body say what the body says.
-func copied(st *sqlite3.Stmt, body []byte) bool {
-	var e phases.Event
-	if json.Unmarshal(body, &e) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
+// copied decodes the body, and reports whether the columns beside it say what it says.
+func copied(st *sqlite3.Stmt, body []byte, e *phases.Event) bool {
+	if json.Unmarshal(body, e) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
 		return false
 	}
 	for i, v := range map[int]string{2: e.ID, 3: string(e.Type), 5: string(e.Phase), 6: e.Runtime, 7: e.Session,

@@ -88,6 +88,8 @@ var migrations = [...]string{
 
 	// The events that status, doctor and sinks look for by their type are few among many.
 	`CREATE INDEX events_rare ON events (type, seq, time_ns) WHERE ` + rareTypes + `;`,
+
+	lookupSchema,
 }
 
 // rareTypes is what SQLite has to find in a query, word for word, to use events_rare: all

@@ -44,7 +44,12 @@ func TestRareTypesAreFoundByAnIndex(t *testing.T) {
 
 func planOf(t *testing.T, s *Store, q *wire.Query) string {
 	t.Helper()
-	sql, args := eventSQL(q)
+	sql, args := eventSQL(q, q.EffectiveLimit())
+	return planOfSQL(t, s, sql, args)
+}
+
+func planOfSQL(t *testing.T, s *Store, sql string, args []any) string {
+	t.Helper()
 	var plan []string
 	err := s.read(t.Context(), "explain", func(c *conn) error {
 		return c.query("EXPLAIN QUERY PLAN "+sql, func(st *sqlite3.Stmt) error {

@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -15,32 +17,190 @@ import (
 
 // Events implements kernel.Store.
 func (s *Store) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
-	sql, args := eventSQL(&q)
-	var out []phases.Event
+	var f *finder
 	err := s.read(ctx, "read events", func(c *conn) error {
-		return c.query(sql, func(st *sqlite3.Stmt) error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			var e phases.Event
-			if err := json.Unmarshal(st.ColumnRawBlob(0), &e); err != nil {
-				return err
-			}
-			out = append(out, e)
-			return nil
-		}, args...)
+		f = &finder{ctx: ctx, conn: c, query: &q, left: q.EffectiveLimit()}
+		return f.snapshot()
 	})
 	if err != nil {
 		return nil, err
 	}
 	if q.Newest {
-		slices.Reverse(out)
+		slices.Reverse(f.found)
 	}
-	return out, nil
+	return f.found, nil
 }
 
-// eventSQL turns a query into a statement. Only constants become SQL text.
-func eventSQL(q *wire.Query) (string, []any) {
+// errEnough ends a search that has found as many events as it may.
+var errEnough = errors.New("enough")
+
+// finder answers one query.
+type finder struct {
+	*conn
+	ctx   context.Context
+	query *wire.Query
+	left  int // how many more events are wanted
+	found []phases.Event
+}
+
+// snapshot runs the search in one transaction: a block that is made meanwhile is not searched twice.
+func (f *finder) snapshot() (err error) {
+	if err := f.exec("BEGIN"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.exec("ROLLBACK") // the connection is closed anyway, or was only busy
+			return
+		}
+		err = f.exec("COMMIT")
+	}()
+	if err = f.search(); errors.Is(err, errEnough) {
+		err = nil
+	}
+	return err
+}
+
+func (f *finder) search() error {
+	q := f.query
+	through := int64(0)
+	if usesLookup(q) {
+		var err error
+		if through, err = indexedThrough(f.conn); err != nil {
+			return err
+		}
+	}
+	if q.Newest {
+		if err := f.scan(through); err != nil || through == 0 {
+			return err
+		}
+		return f.blocks(through)
+	}
+	if through > 0 {
+		if err := f.blocks(through); err != nil {
+			return err
+		}
+	}
+	return f.scan(through)
+}
+
+// usesLookup reports whether a query is answered by blocks: not one for a single event or
+// invocation, which an index finds, and not one that takes all events as they come.
+func usesLookup(q *wire.Query) bool {
+	if q.ID != "" || q.Invocation != "" {
+		return false
+	}
+	return len(terms(q)) > 0 || q.Except != "" || !q.Since.IsZero() || !q.Until.IsZero()
+}
+
+// scan searches the events behind through without the lookup.
+func (f *finder) scan(through int64) error {
+	q := *f.query
+	q.After = max(q.After, through)
+	if q.Before != 0 && q.Before <= q.After+1 {
+		return nil
+	}
+	sql, args := eventSQL(&q, f.left)
+	return f.conn.query(sql, func(st *sqlite3.Stmt) error { return f.take(st.ColumnRawBlob(0)) }, args...)
+}
+
+// take adds an event if the query selects it.
+func (f *finder) take(body []byte) error {
+	if err := f.ctx.Err(); err != nil {
+		return err
+	}
+	var e phases.Event
+	if err := json.Unmarshal(body, &e); err != nil {
+		return err
+	}
+	if !f.query.Match(&e) {
+		return nil // the values by which it was found are not its own
+	}
+	f.found = append(f.found, e)
+	if f.left--; f.left <= 0 {
+		return errEnough
+	}
+	return nil
+}
+
+// blocks searches the events up to through.
+func (f *finder) blocks(through int64) error {
+	sql, args := blockSQL(f.query, through)
+	all := len(terms(f.query))
+	return f.conn.query(sql, func(st *sqlite3.Stmt) error {
+		at, _ := parsePlaces(nil)
+		for i := range all {
+			p, _ := parsePlaces(st.ColumnRawBlob(1 + i))
+			at.and(&p)
+		}
+		if f.query.Except != "" && st.ColumnType(1+all) != sqlite3.NULL {
+			p, _ := parsePlaces(st.ColumnRawBlob(1 + all))
+			at.without(&p)
+		}
+		return f.events(st.ColumnInt64(0), &at)
+	}, args...)
+}
+
+const oneBody = "SELECT body FROM events WHERE seq=?"
+
+// events takes those of a block that stand in a set.
+func (f *finder) events(number int64, at *places) error {
+	before := f.query.Before
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	for n := range blockEvents {
+		if f.query.Newest {
+			n = blockEvents - 1 - n
+		}
+		seq := number*blockEvents + int64(n) + 1
+		if !at.has(n) || seq <= f.query.After || seq >= before {
+			continue
+		}
+		// One that is not there any more was compacted.
+		body := func(st *sqlite3.Stmt) error { return f.take(st.ColumnRawBlob(0)) }
+		if err := f.conn.query(oneBody, body, seq); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blockSQL finds the blocks in which events may match, and in which of them each value stands.
+// The order of the join is given: every table behind the first is one step into its key.
+func blockSQL(q *wire.Query, through int64) (string, []any) {
+	before := q.Before
+	if before == 0 {
+		before = math.MaxInt64
+	}
+	first, _ := blockOf(max(1, q.After+1))
+	last, _ := blockOf(max(1, min(before-1, through)))
+	var columns, join strings.Builder
+	var args []any
+	for i, t := range terms(q) {
+		name := "t" + strconv.Itoa(i)
+		columns.WriteString(", " + name + ".events")
+		join.WriteString(" CROSS JOIN lookup " + name + " ON " + name + ".block = b.block AND " + name + ".term = ?")
+		args = append(args, t)
+	}
+	if q.Except != "" {
+		columns.WriteString(", x.events")
+		join.WriteString(" LEFT JOIN lookup x ON x.block = b.block AND x.term = ?")
+		args = append(args, term("type", string(q.Except)))
+	}
+	order := ""
+	if q.Newest {
+		order = " DESC"
+	}
+	since, until := bounds(q)
+	return "SELECT b.block" + columns.String() + " FROM lookup_blocks b" + join.String() +
+			" WHERE b.block >= ? AND b.block <= ? AND b.last_ns >= ? AND b.first_ns < ? ORDER BY b.block" + order,
+		append(args, first, last, since, until)
+}
+
+// eventSQL turns a query into a statement that reads events in their order. Only constants
+// become SQL text.
+func eventSQL(q *wire.Query, limit int) (string, []any) {
 	where := []string{"seq > ?", "seq < ?"}
 	before := q.Before
 	if before == 0 {
@@ -80,6 +240,6 @@ func eventSQL(q *wire.Query) (string, []any) {
 	if q.Newest {
 		order = " ORDER BY seq DESC LIMIT ?"
 	}
-	args = append(args, q.EffectiveLimit())
+	args = append(args, limit)
 	return "SELECT body FROM events WHERE " + strings.Join(where, " AND ") + order, args
 }

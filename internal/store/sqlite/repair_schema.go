@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,5 +70,9 @@ func (s *Store) mendSchema(c *conn) (done []string, err error) {
 			name(&done, "%s %q was missing", o.kind, o.name)
 		}
 	}
-	return done, s.checkSchema(c)
+	if err := s.checkSchema(c); err != nil || len(done) == 0 {
+		return done, err
+	}
+	// Blocks without their rows would hide events: all are made anew.
+	return done, errors.Join(c.Exec("DELETE FROM lookup_blocks"), c.Exec("DELETE FROM lookup"))
 }

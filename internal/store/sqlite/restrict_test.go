@@ -177,6 +177,7 @@ var uncovered = map[string]string{
 	"high_water":   "the id that the mark outside of the database is compared with",
 	"checkpoints":  "signed; evidence for verify, nothing is decided on them",
 	"restrictions": "names what differs; compared with the newest event",
+	"lookup":       "finds events for queries; compared with them by verify", "lookup_blocks": "likewise",
 }
 
 func tablesOf(t *testing.T, c *sqlite3.Conn) (out []string) {

@@ -57,6 +57,12 @@ type Store struct {
 	requests chan *request
 	writer   sync.WaitGroup
 
+	wake     chan struct{} // a block of the lookup may be missing
+	stop     chan struct{} // closed when the store is
+	indexed  chan struct{} // closed when the indexer has ended
+	complete int64         // blocks whose events were there when the indexer was last woken; the writer's
+
+	ended  sync.Once
 	mu     sync.RWMutex // guards closed, and the closing of requests
 	closed bool
 }
@@ -71,7 +77,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	}
 	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, unproven: o.Unproven,
 		logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders),
-		requests: make(chan *request, maxGroup)}
+		requests: make(chan *request, maxGroup),
+		wake:     make(chan struct{}, 1), stop: make(chan struct{}), indexed: make(chan struct{})}
 	if o.VFS == "" {
 		if err := checkFiles(abs); err != nil {
 			return nil, unavailable("open", err)
@@ -104,6 +111,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		w.use(c)
 		w.run()
 	}()
+	go s.indexer()
 	return s, nil
 }
 
@@ -200,6 +208,10 @@ var errClosed = errors.New("closed")
 
 // Close implements kernel.Store.
 func (s *Store) Close() error {
+	s.ended.Do(func() { close(s.stop) })
+	if !s.readOnly {
+		<-s.indexed // first: a block that it has begun goes through the writer
+	}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()

@@ -179,6 +179,7 @@ func (w *writer) transaction(group []*request, apart bool) error {
 	}
 	if err == nil {
 		w.advance()
+		w.store.due(w.edge.size)
 		return nil
 	}
 	w.edge, w.conn.seen, w.guarded.settled = nil, 0, false

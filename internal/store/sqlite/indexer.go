@@ -1,0 +1,136 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/belay-hooks/belay/phases"
+)
+
+// indexPause is how long the indexer leaves the database alone between two blocks, so that a
+// log of an earlier version, all of whose blocks are missing, does not keep commits waiting.
+const indexPause = 2 * time.Millisecond
+
+// firstLook is when the indexer looks for missing blocks although nothing was written. Processes
+// that are soon over do without.
+const firstLook = time.Second
+
+// indexer makes the missing blocks of the lookup, the oldest first, whenever it is woken. What
+// it has done stands in the database: it goes on from there after a crash, and several
+// processes make each block once. A block that cannot be made is tried again when the next
+// one is due; until then its events are searched without the lookup.
+func (s *Store) indexer() {
+	defer close(s.indexed)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	first := time.NewTimer(firstLook)
+	defer first.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-first.C:
+		case <-s.wake:
+		}
+		for more := true; more; {
+			select {
+			case <-s.stop:
+				return
+			case <-time.After(indexPause):
+			}
+			var err error
+			if more, err = s.indexBlock(ctx); err != nil {
+				break
+			}
+		}
+	}
+}
+
+// due wakes the indexer when a block is complete that it has not seen yet. Only the writer
+// calls it.
+func (s *Store) due(size int64) {
+	if blocks := size / blockEvents; blocks > s.complete {
+		s.complete = blocks
+		select {
+		case s.wake <- struct{}{}:
+		default: // it is awake
+		}
+	}
+}
+
+// nextBlock returns the block that is to be made next, and whether its events are there.
+func nextBlock(c *conn) (number int64, ready bool, err error) {
+	size, _, err := treeSize(c)
+	if err != nil {
+		return 0, false, err
+	}
+	err = c.query(`SELECT coalesce((SELECT max(block)+1 FROM lookup_blocks), 0),
+		coalesce((SELECT min(seq) FROM events), 1)`, func(st *sqlite3.Stmt) error {
+		oldest, _ := blockOf(max(1, st.ColumnInt64(1))) // what was compacted is not looked up
+		number = max(st.ColumnInt64(0), oldest)
+		return nil
+	})
+	return number, err == nil && (number+1)*blockEvents <= size, err
+}
+
+// indexBlock makes one block. It reads beside the writer, which then only stores the rows.
+// more says that another one may be missing.
+func (s *Store) indexBlock(ctx context.Context) (more bool, err error) {
+	var b *block
+	err = s.read(ctx, "read events", func(c *conn) error {
+		number, ready, err := nextBlock(c)
+		if err != nil || !ready {
+			return err
+		}
+		b, err = makeBlock(c, number)
+		return err
+	})
+	if err != nil || b == nil {
+		return false, err
+	}
+	return true, s.do(ctx, "store a block of the lookup", b.store)
+}
+
+// makeBlock reads the events of a block. One that cannot be read is not found by the lookup;
+// a verification names it.
+func makeBlock(c *conn, number int64) (*block, error) {
+	b := &block{number: number, terms: map[int64]*places{}}
+	row := func(st *sqlite3.Stmt) error {
+		var e phases.Event
+		if json.Unmarshal(st.ColumnRawBlob(1), &e) == nil && e.Seq == st.ColumnInt64(0) {
+			b.add(&e)
+		}
+		return nil
+	}
+	err := c.query("SELECT seq, body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", row, number*blockEvents,
+		(number+1)*blockEvents)
+	return b, err
+}
+
+// store writes the block, unless another process was faster.
+func (b *block) store(c *conn) error {
+	if number, ready, err := nextBlock(c); err != nil || !ready || number != b.number {
+		return err
+	}
+	all := make([]int64, 0, len(b.terms))
+	for t := range b.terms {
+		all = append(all, t)
+	}
+	slices.Sort(all)
+	// A repair may have left rows of a block that is not known.
+	if err := c.exec("DELETE FROM lookup WHERE block=?", b.number); err != nil {
+		return err
+	}
+	for _, t := range all {
+		if err := c.exec("INSERT INTO lookup (block, term, events) VALUES (?, ?, ?)", b.number, t,
+			b.terms[t].bytes()); err != nil {
+			return fmt.Errorf("block %d: %w", b.number, err)
+		}
+	}
+	return c.exec("INSERT INTO lookup_blocks (block, first_ns, last_ns) VALUES (?, ?, ?)", b.number, b.first, b.last)
+}
