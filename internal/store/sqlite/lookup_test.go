@@ -176,7 +176,7 @@ func oldestBlock(t *testing.T, s *Store) (n int64) {
 	return n
 }
 
-// What somebody did to the lookup shows at the events that it hides, or that it claims.
+// A changed lookup shows at the events that it hides, or that it claims.
 func TestLookupIsCompared(t *testing.T) {
 	for name, sql := range map[string]string{
 		"a row is gone": fmt.Sprint("DELETE FROM lookup WHERE block=1 AND term=", term("decision", "block")),
