@@ -97,6 +97,9 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		}) {
 			continue
 		}
+		if name == "rootpw" && strings.HasPrefix(s[at:], "--plaintext ") { // of Kickstart
+			at += len("--plaintext ")
+		}
 		vFrom, vTo, quoted := valueAt(s, at)
 		if s[i] == ',' && !quoted {
 			continue
@@ -184,7 +187,7 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 			return
 		}
 	}
-	if openAs(kind, v) {
+	if openAs(kind, v) || sealed(s, from, v) {
 		return
 	}
 	if kind == "cookie" {

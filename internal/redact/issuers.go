@@ -18,7 +18,8 @@ func issuers() []token {
 	for _, f := range []issuer{
 		{kind: "belay-token", prefixes: "belay_invoke_ belay_review_ belay_admin_", chars: "w-_", min: 30},
 		{kind: "aws-access-key", prefixes: "AKIA ASIA ABIA ACCA", chars: "u", min: 16, max: 16},
-		{kind: "github-token", prefixes: "ghp_ gho_ ghu_ ghs_ ghr_", chars: "w", min: 30},
+		{kind: "github-token", prefixes: "ghp_ gho_ ghu_ ghr_", chars: "w", min: 30},
+		{kind: "github-token", prefixes: "ghs_", chars: "w-_.", min: 30}, // an app's number and a JWT, or letters alone
 		{kind: "github-token", prefixes: "github_pat_", chars: "w_", min: 30},
 		{kind: "gitlab-token", prefixes: "glpat- glrt-", chars: "w-_.", min: 16},
 		{kind: "gitlab-token", prefixes: "gldt- glcbt- glptt- glsoat- glft- gloas- glagent- glimt- glffct- GR1348941 glwt-",
@@ -153,6 +154,22 @@ func issuers() []token {
 		{kind: "plaid-token", prefixes: "access-production- access-sandbox- access-development-", chars: "h-", min: 36,
 			max: 36},
 		{kind: "cloudflare-key", prefixes: "v1.0-", chars: "h-", min: 100},
+		{kind: "firecrawl-key", prefixes: "fc-", chars: "h", min: 32, max: 32},
+		{kind: "neon-key", prefixes: "napi_", chars: "w", min: 40},
+		{kind: "honeycomb-key", prefixes: "hcaik_ hcaic_ hcamk_", chars: "w", min: 40},
+		{kind: "langfuse-key", prefixes: "sk-lf-", chars: "h-", min: 32},
+		{kind: "resend-key", prefixes: "re_", chars: "w_", min: 26, max: 40, mixed: true},
+		{kind: "scalingo-token", prefixes: "tk-us-", chars: "w-_", min: 40},
+		{kind: "infracost-key", prefixes: "ico-", chars: "w", min: 28, max: 40, mixed: true},
+		{kind: "daytona-key", prefixes: "dtn_", chars: "h", min: 40},
+		{kind: "cursor-key", prefixes: "crsr_", chars: "h", min: 40},
+		{kind: "depot-token", prefixes: "depot_org_ depot_project_", chars: "h", min: 40},
+		{kind: "sourcegraph-token", prefixes: "slk_", chars: "h", min: 40},
+		{kind: "jina-key", prefixes: "jina_", chars: "w-_", min: 40},
+		{kind: "context7-key", prefixes: "ctx7sk-", chars: "h-", min: 32},
+		{kind: "launchdarkly-key", prefixes: "sdk- api-", chars: "h-", min: 36, max: 36},
+		{kind: "google-key", prefixes: "AQ.Ab", chars: "w-_", min: 40},
+		{kind: "azure-key", prefixes: "JQQJ99", chars: "w", min: 20, inner: true},
 		{kind: "belay-lease", prefixes: "blt_", chars: "w-_", min: 43, max: 43},
 	} {
 		for _, prefix := range strings.Fields(f.prefixes) {

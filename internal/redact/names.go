@@ -90,9 +90,13 @@ func plainName(name string) (string, strength) {
 		if prev == "existing" || prev == "pull" {
 			return "", none // the name of a Secret
 		}
+		switch prev { // passwordSecret: shop-db
+		case "password", "token", "tls", "auth", "credentials", "registry", "user":
+			return "secret", weak // most often the name of a Secret
+		}
 		return "secret", strong
 	case "token", "tokens", "jwt", "pat", "bearer":
-		if countedToken(prev) {
+		if countedToken(prev) || len(w) > 2 && prev == "key" && w[len(w)-3] == "public" {
 			return "", none
 		}
 		return "token", weak
@@ -246,7 +250,7 @@ func credible(v string, s strength, quoted bool) bool {
 		// a path
 		strings.HasPrefix(v, "~/"), strings.HasPrefix(v, "./"), v[0] == '/' && strings.Count(v, "/") > 1 && !randomish(v),
 		strings.HasPrefix(v, "arn:"), strings.HasPrefix(v, "AWS4-HMAC"), strings.HasPrefix(v, "projects/"),
-		strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"):
+		strings.HasPrefix(v, "op://"), strings.HasPrefix(v, "ref+"), strings.HasPrefix(v, "ssm:"), filledIn(v):
 		return false
 	}
 	for _, word := range []string{"example", "placeholder", "changeme", "change_me", "change-me", "redacted", "your-",
@@ -265,7 +269,7 @@ func credible(v string, s strength, quoted bool) bool {
 		"username", "fixme":
 		return false
 	}
-	if !quoted && strings.ContainsAny(v, "()[]{}") && !strings.ContainsAny(v, "!@#^&") {
+	if !quoted && strings.ContainsAny(v, "()[]{}") && !strings.ContainsAny(v, "!@#^&") && !scrambled(v) {
 		return false // a call or an index
 	}
 	if strings.HasPrefix(low, "process.env") || strings.HasPrefix(low, "os.") || strings.HasPrefix(low, "env.") ||
@@ -303,7 +307,7 @@ func credible(v string, s strength, quoted bool) bool {
 	if s == weakest {
 		return len(v) >= 18 && randomish(v) && !uuid36(v) && !strings.ContainsAny(v, ":,")
 	}
-	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") || len(v) < 40 && letters > 0 &&
+	if strings.Contains(v, "://") || strings.ContainsAny(v, "[]{}()<>|") && !scrambled(v) || len(v) < 40 && letters > 0 &&
 		(digits == 0 || onlyNames(v)) && identifier(v) && !randomish(v) {
 		return false // a link, or the name of something: encryptionKey1024
 	}

@@ -53,7 +53,7 @@ func findProse(s string, add func(kind string, from, to int)) {
 		if linked && kind == "password" && strings.ContainsAny(v, "0123456789") {
 			str = strong
 		}
-		if len(v) < 8 || !credible(v, str, quoted) || strings.Contains(v, "://") || strings.HasPrefix(v, "/") {
+		if len(v) < 8 || !credible(v, str, quoted) || strings.Contains(v, "://") || v[0] == '/' || sealed(s, vFrom, v) {
 			continue
 		}
 		if !linked && (len(v) < 12 || len(v) < 16 && kind != "password" || !randomish(v) && identifier(v)) || linked &&

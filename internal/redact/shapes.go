@@ -40,6 +40,8 @@ func findShapes(s string, add func(kind string, from, to int)) {
 			}
 		case '.':
 			discord(s, i, add)
+		case '_':
+			prefixed(s, i, add)
 		}
 	}
 }
@@ -89,6 +91,47 @@ func discord(s string, dot int, add func(kind string, from, to int)) {
 	id, err := base64.RawURLEncoding.DecodeString(s[from:dot])
 	if err == nil && strings.Trim(string(id), "0123456789") == "" {
 		add("discord-token", from, to)
+	}
+}
+
+// prefixed finds the tokens of issuers that are not listed: a name in lower case, an underscore at s[i], and 32 or more
+// generated characters. Names of public things are left alone.
+func prefixed(s string, i int, add func(kind string, from, to int)) {
+	to := i + 1
+	for to < len(s) && word[s[to]] {
+		to++
+	}
+	if to-i-1 < 32 || to-i-1 > 128 || to < len(s) && strings.IndexByte("_-+/=", s[to]) >= 0 {
+		return
+	}
+	from := i
+	for from > 0 && i-from <= 24 && (s[from-1] == '_' || class(s[from-1]) == 0 || class(s[from-1]) == 2) {
+		from--
+	}
+	name := s[from:i]
+	if len(name) < 3 || len(name) > 24 || class(name[0]) != 0 ||
+		from > 0 && (word[s[from-1]] || strings.IndexByte("-+/.", s[from-1]) >= 0) {
+		return
+	}
+	if from > 0 && s[from-1] == '\\' {
+		return // the name may begin with the letter of an escape
+	}
+	for _, forms := range byHead.forms {
+		for k := range forms {
+			if strings.HasSuffix(s[from:i+1], forms[k].prefix) {
+				return // a listed form has its own rule for what may stand before it
+			}
+		}
+	}
+	for _, part := range strings.Split(name, "_") {
+		switch part {
+		case "", "sk", "pk", "pub", "public", "publishable", "phc", "id", "hash", "sha", "sha1", "sha256", "digest", "commit", "rev",
+			"cache", "chunk", "bundle", "etag", "test", "cid", "ipfs", "address", "addr":
+			return
+		}
+	}
+	if body := s[i+1 : to]; scrambled(body) && !dull(body) {
+		add("token", from, to)
 	}
 }
 
