@@ -23,9 +23,8 @@ func (c *chain) auditPass(ctx context.Context, verdict *phases.Verdict, rec *aud
 	inv := c.invocation.inv
 	inv.Phase, inv.Metadata = phases.Audit, nil // what the caller sent is redacted inside the record only
 	var hooks, observers []*binding
-	for _, b := range c.invocation.snap.bindings {
+	for _, b := range c.invocation.snap.index.hooks(&inv, nil) {
 		switch {
-		case !b.matches(&inv, nil):
 		case c.invocation.inv.Phase != phases.Audit && b.fault != nil && b.phases == nil &&
 			(c.words.Stopped() || b.mode == phases.Observe):
 			// It could not be loaded: it has blocked the action already, or been reported.

@@ -136,17 +136,22 @@ func (c *chain) run(ctx context.Context) {
 func (c *chain) asked() []*binding {
 	view := c.words.View()
 	names := view.ToolNames()
-	var list []*binding
-	for _, b := range c.invocation.snap.bindings {
-		if _, before := c.byName[b]; !before && !b.matches(&view, names) {
-			continue
-		}
-		if len(names) > 1 {
-			c.byName[b] = b.matches(&view, names[:1])
-		} else {
-			c.byName[b] = true
-		}
+	index := c.invocation.snap.index
+	list := slices.Clone(index.hooks(&view, names))
+	for b := range c.byName {
 		list = append(list, b)
+	}
+	if len(c.byName) > 0 {
+		list = inOrder(list)
+	}
+	own := map[*binding]bool{}
+	if len(names) > 1 {
+		for _, b := range index.hooks(&view, names[:1]) {
+			own[b] = true
+		}
+	}
+	for _, b := range list {
+		c.byName[b] = len(names) <= 1 || own[b]
 	}
 	return list
 }

@@ -157,13 +157,9 @@ func (s *snapshot) wouldJudge(inv *phases.Invocation) bool {
 	case s.rest.decides(inv.Phase):
 		return true
 	}
-	tool := inv.ToolNames()
-	for _, b := range s.bindings {
-		if b.mode != phases.Observe && b.matches(inv, tool) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.index.hooks(inv, inv.ToolNames()), func(b *binding) bool {
+		return b.mode != phases.Observe
+	})
 }
 
 // wouldJudgePhase is wouldJudge for an event of which only the phase is known.

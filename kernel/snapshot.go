@@ -25,6 +25,7 @@ var ErrConfig = errors.New("kernel: configuration not usable")
 type snapshot struct {
 	revision string
 	bindings []*binding // in the order in which they run
+	index    *index     // of bindings
 	require  []require
 	ceiling  phases.Scopes
 	budget   time.Duration
@@ -55,7 +56,8 @@ type snapshot struct {
 // binding is one hook, ready to run or known to have failed.
 type binding struct {
 	spec     BindingSpec
-	index    int
+	index    int // in the configuration
+	place    int // in the order in which the hooks run
 	mode     phases.Mode
 	loaded   *Loaded       // nil when fault is set
 	fault    *phases.Fault // why it could not be loaded
@@ -133,6 +135,7 @@ func newSnapshot(ctx context.Context, cfg *Config, loader Loader, terminal ed255
 		return cmp.Or(cmp.Compare(b.spec.Priority, a.spec.Priority), cmp.Compare(trustedFirst(a), trustedFirst(b)),
 			cmp.Compare(a.index, b.index))
 	})
+	snap.index = newIndex(snap.bindings)
 	return snap, nil
 }
 
@@ -245,9 +248,9 @@ func (b *binding) setMatch(m *tiers.Match) {
 	b.tools, b.agents = tools, agents
 }
 
-// matches reports whether the hook is asked about the invocation, whose tool has the names of
-// phases.Invocation.ToolNames. A matcher on tools counts only where the action is about a tool.
-func (b *binding) matches(inv *phases.Invocation, tool []string) bool {
+// matches reports whether the hook is asked about the invocation, whose tool has the name. A matcher
+// on tools counts only where the action is about a tool.
+func (b *binding) matches(inv *phases.Invocation, tool string) bool {
 	if b.phases != nil && !slices.Contains(b.phases, inv.Phase) {
 		return false
 	}
@@ -257,7 +260,7 @@ func (b *binding) matches(inv *phases.Invocation, tool []string) bool {
 	if !b.agents.Match(inv.Agent) {
 		return false
 	}
-	return inv.Phase != phases.PreTool && inv.Phase != phases.PostTool || slices.ContainsFunc(tool, b.tools.Match)
+	return inv.Phase != phases.PreTool && inv.Phase != phases.PostTool || b.tools.Match(tool)
 }
 
 func (b *binding) mutates(p phases.Phase) bool {

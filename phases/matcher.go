@@ -78,5 +78,8 @@ func (m *Matcher) Match(name string) bool {
 	return m.all || m.re != nil && m.re.MatchString(name)
 }
 
+// All reports whether the matcher was compiled to match every name.
+func (m *Matcher) All() bool { return m.all }
+
 // String returns the pattern as it was given.
 func (m *Matcher) String() string { return m.pattern }
