@@ -507,6 +507,108 @@ static inline void belay_put_artifact(belay_text name, belay_text media_type, be
 static inline belay_text belay_shell_parse(belay_text command) {
   return belay_v1_shell_parse(command.p, command.n) < 0 ? (belay_text){NULL, 0} : belay_reply_text();
 }
+
+/* The members of a shell_parse reply, read into structs. A list stays the raw JSON that belay_json_in walks:
+ *
+ *   belay_text shell = belay_shell_parse(line);
+ *   for (belay_json_each e = belay_json_in(belay_json_member(shell, BELAY_T("commands"))); belay_json_next(&e);) {
+ *     belay_command c = belay_read_command(e.value);
+ *     for (belay_json_each w = belay_json_in(c.words); belay_json_next(&w);) ... belay_read_word(w.value) ...
+ *   }
+ *
+ * A text, list or word that is not there has p == NULL; an index that is not there is -1. A guard treats as "cannot
+ * tell", and asks or blocks: no reply, "ok" false, "truncated" true, an entry in "unknown", a command whose name is
+ * empty, and a word that matters with known false. */
+typedef struct {
+  belay_text text; /* parts that are not known stand as their source text; none: there is no such word */
+  belay_text from; /* where it is not known: a list of the commands whose output is in it, by index (belay_int) */
+  bool known;      /* text is exactly what the command gets, apart from ~ and patterns */
+  bool glob;       /* it has a pattern that the shell would expand */
+  bool tilde;      /* it begins with ~ or $HOME, both written ~ */
+} belay_word;
+
+typedef struct {
+  belay_text name, raw;      /* last path element of the command word, "" when it is not known; its source text, cut */
+  belay_text words;          /* list: the command word and its arguments after expansion (belay_read_word) */
+  belay_text assigns;        /* list: NAME=value before it (belay_read_assign) */
+  belay_text redirects;      /* list: its redirections (belay_read_redirect) */
+  belay_text via, context;   /* lists of strings: wrappers and constructs round it, outermost first */
+  belay_word stdin_text;     /* the text on its standard input, where that stands in the text that was parsed */
+  belay_word cwd;            /* where it runs, after a cd in the text */
+  int64_t pipe;              /* the number of its pipeline, from 1; 0 outside of one */
+  int64_t stdin_from;        /* index of the command whose output it reads */
+  int64_t parent;            /* index of the innermost wrapper that runs it */
+  bool function, recursive;  /* it calls a function of the text; one that is already running */
+  bool remote;               /* it runs on another host or in a container */
+  bool args_open;            /* more arguments follow that are not known */
+} belay_command;
+
+typedef struct {
+  belay_text name;
+  belay_word value;
+} belay_assign;
+
+typedef struct {
+  belay_text op;     /* such as > */
+  int64_t fd;        /* the descriptor that is redirected */
+  belay_word target; /* the file, descriptor or text */
+} belay_redirect;
+
+/* An entry in "unknown": something that would run and is not known. */
+typedef struct {
+  belay_text what, raw; /* name, code, script or limit; its source text, cut */
+  int64_t command;      /* index of the command that it belongs to */
+  bool partial;         /* of code: it is known but for words in it, and what it runs is among the commands */
+} belay_unknown;
+
+/* An entry in "unknown_programs": a program of another language, which a guard judges by its text, or asks about. */
+typedef struct {
+  belay_text language;        /* python, perl, javascript, awk, sql, make, crontab, native... */
+  belay_text text, file, raw; /* the program, where it is at hand; the file that holds it; its source text, cut */
+  int64_t command;            /* index of its command */
+  bool partial;               /* parts of text are not known and stand as their source text */
+} belay_program;
+
+#define BELAY_MEMBER_(name) belay_json_member(raw, BELAY_T(name))
+#define BELAY_TEXT_(name) belay_json_text(BELAY_MEMBER_(name))
+#define BELAY_TRUE_(name) belay_json_true(BELAY_MEMBER_(name))
+#define BELAY_INT_(name, other) belay_int(BELAY_MEMBER_(name), other)
+
+static inline belay_word belay_read_word(belay_text raw) {
+  return (belay_word){BELAY_TEXT_("text"), BELAY_MEMBER_("from"), BELAY_TRUE_("known"), BELAY_TRUE_("glob"), BELAY_TRUE_("tilde")};
+}
+static inline belay_command belay_read_command(belay_text raw) {
+  return (belay_command){
+      .name = BELAY_TEXT_("name"), .raw = BELAY_TEXT_("raw"), .words = BELAY_MEMBER_("words"),
+      .assigns = BELAY_MEMBER_("assigns"), .redirects = BELAY_MEMBER_("redirects"),
+      .via = BELAY_MEMBER_("via"), .context = BELAY_MEMBER_("context"),
+      .stdin_text = belay_read_word(BELAY_MEMBER_("stdin")), .cwd = belay_read_word(BELAY_MEMBER_("cwd")),
+      .pipe = BELAY_INT_("pipe", 0), .stdin_from = BELAY_INT_("stdin_from", -1), .parent = BELAY_INT_("parent", -1),
+      .function = BELAY_TRUE_("function"), .recursive = BELAY_TRUE_("recursive"),
+      .remote = BELAY_TRUE_("remote"), .args_open = BELAY_TRUE_("args_open"),
+  };
+}
+static inline belay_assign belay_read_assign(belay_text raw) {
+  return (belay_assign){BELAY_TEXT_("name"), belay_read_word(BELAY_MEMBER_("value"))};
+}
+static inline belay_redirect belay_read_redirect(belay_text raw) {
+  return (belay_redirect){BELAY_TEXT_("op"), BELAY_INT_("fd", -1), belay_read_word(BELAY_MEMBER_("target"))};
+}
+static inline belay_unknown belay_read_unknown(belay_text raw) {
+  return (belay_unknown){BELAY_TEXT_("what"), BELAY_TEXT_("raw"), BELAY_INT_("command", -1), BELAY_TRUE_("partial")};
+}
+static inline belay_program belay_read_program(belay_text raw) {
+  return (belay_program){
+      BELAY_TEXT_("language"), BELAY_TEXT_("text"), BELAY_TEXT_("file"), BELAY_TEXT_("raw"),
+      BELAY_INT_("command", -1), BELAY_TRUE_("partial"),
+  };
+}
+
+#undef BELAY_MEMBER_
+#undef BELAY_TEXT_
+#undef BELAY_TRUE_
+#undef BELAY_INT_
+
 static inline belay_text belay_find_secrets(belay_text t) {
   return belay_v1_find_secrets(t.p, t.n) < 0 ? (belay_text){NULL, 0} : belay_reply_text();
 }

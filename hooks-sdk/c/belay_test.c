@@ -101,6 +101,67 @@ static void answers(void) {
   number("no reason", belay_some(belay_reason(a)), 0);
 }
 
+/* Every member of a shell_parse reply reaches its field, and what is not there is told apart. */
+static void shell(void) {
+  belay_command c = belay_read_command(T(
+      "{\"name\":\"f\",\"words\":[{\"text\":\"f\",\"known\":true}],\"raw\":\"f x\",\"pipe\":2,\"stdin_from\":0,\"parent\":3,"
+      "\"assigns\":[{\"name\":\"A\",\"value\":{\"text\":\"1\",\"known\":true}}],"
+      "\"redirects\":[{\"op\":\">\",\"fd\":1,\"target\":{\"text\":\"~/*\",\"known\":true,\"glob\":true,\"tilde\":true}}],"
+      "\"via\":[\"sudo\"],\"context\":[\"background\"],\"cwd\":{\"text\":\"/d\",\"known\":true},"
+      "\"stdin\":{\"text\":\"$X\",\"known\":false,\"from\":[0,3]},"
+      "\"function\":true,\"recursive\":true,\"remote\":true,\"args_open\":true}"));
+  same("name", c.name, "f");
+  same("raw", c.raw, "f x");
+  same("words", c.words, "[{\"text\":\"f\",\"known\":true}]");
+  same("via", c.via, "[\"sudo\"]");
+  same("context", c.context, "[\"background\"]");
+  same("stdin", c.stdin_text.text, "$X");
+  same("from", c.stdin_text.from, "[0,3]");
+  number("stdin is not known", c.stdin_text.known, 0);
+  same("cwd", c.cwd.text, "/d");
+  number("cwd is known", c.cwd.known, 1);
+  number("pipe", c.pipe, 2);
+  number("stdin_from", c.stdin_from, 0);
+  number("parent", c.parent, 3);
+  number("flags", c.function && c.recursive && c.remote && c.args_open, 1);
+  belay_json_each e = belay_json_in(c.assigns);
+  number("assigns", belay_json_next(&e), 1);
+  same("assign", belay_read_assign(e.value).name, "A");
+  same("value", belay_read_assign(e.value).value.text, "1");
+  e = belay_json_in(c.redirects);
+  number("redirects", belay_json_next(&e), 1);
+  belay_redirect r = belay_read_redirect(e.value);
+  same("op", r.op, ">");
+  number("fd", r.fd, 1);
+  same("target", r.target.text, "~/*");
+  number("glob and tilde", r.target.known && r.target.glob && r.target.tilde, 1);
+
+  c = belay_read_command(T("{\"name\":\"a\",\"words\":[]}"));
+  number("no parent", c.parent, -1);
+  number("no stdin_from", c.stdin_from, -1);
+  number("no pipe", c.pipe, 0);
+  number("no stdin, no cwd", belay_some(c.stdin_text.text) || belay_some(c.cwd.text), 0);
+  number("no flags", c.function || c.recursive || c.remote || c.args_open || c.cwd.known, 0);
+
+  belay_unknown u = belay_read_unknown(T("{\"what\":\"code\",\"raw\":\"sh\",\"command\":1,\"partial\":true}"));
+  same("what", u.what, "code");
+  same("its raw", u.raw, "sh");
+  number("its command", u.command, 1);
+  number("partial", u.partial, 1);
+  u = belay_read_unknown(T("{\"what\":\"name\",\"raw\":\"$X\"}"));
+  number("no command", u.command, -1);
+  number("complete", u.partial, 0);
+
+  belay_program p = belay_read_program(T(
+      "{\"what\":\"program\",\"language\":\"awk\",\"text\":\"$X\",\"file\":\"x.awk\",\"raw\":\"awk $X\",\"command\":1,\"partial\":true}"));
+  same("language", p.language, "awk");
+  same("program", p.text, "$X");
+  same("file", p.file, "x.awk");
+  same("program's raw", p.raw, "awk $X");
+  number("program's command", p.command, 1);
+  number("program's parts", p.partial, 1);
+}
+
 static uint64_t seed = 88172645463325252u;
 static uint32_t draw(uint32_t n) {
   seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
@@ -142,6 +203,7 @@ static void garbage(void) {
 int main(void) {
   examples();
   answers();
+  shell();
   garbage();
   printf("%s (%llu)\n", failures ? "FAIL" : "ok", (unsigned long long)seen);
   return failures != 0;

@@ -6,9 +6,11 @@ package hook
 type Shell struct {
 	OK        bool   // the text is shell and was walked to the end
 	Error     string // what is wrong when it is not
+	Dialect   string // the grammar that read it: bash or posix
 	Commands  []Command
 	Unknown   []Unknown // what would run but is not known statically
 	Truncated bool      // there is more than is told here
+	Functions []string  // names of the functions that the text defines
 
 	// Programs of other languages that would run. They are no doubt by themselves: a
 	// guard that judges what runs judges their texts, or asks.
@@ -23,7 +25,7 @@ type Program struct {
 	Partial  bool   // parts of Text are not known and stand as their source text
 	File     string // the file that holds it
 	Raw      string // its source text, cut
-	Command  int    // index of its command
+	Command  int    // index of its command, or -1
 }
 
 // Command is one simple command that would run.
@@ -31,14 +33,23 @@ type Command struct {
 	Name      string // last path element of the command word; "" when it is not known
 	Words     []Word // the command word and its arguments after expansion
 	Raw       string // its source text, cut
+	Assigns   []Assign
 	Redirects []Redirect
-	StdinFrom int      // index of the command whose output it reads, or -1
-	Via       []string // wrappers round it, outermost first
-	Context   []string // constructs round it: substitution, background, function:NAME...
-	CWD       string   // where it runs, after a cd in the text; "" when that is where the text was started
-	Remote    bool     // it runs on another host or in a container
-	Recursive bool     // it calls a function that is already running
-	ArgsOpen  bool     // more arguments follow that are not known
+	StdinFrom int   // index of the command whose output it reads, or -1
+	Stdin     *Word // the text on its standard input, where that stands in the text that was parsed; else nil
+	Pipe      int   // the number of its pipeline, from 1; 0 outside of one
+
+	Parent  int      // index of the innermost wrapper that runs it, or -1
+	Via     []string // wrappers round it, outermost first
+	Context []string // constructs round it: substitution, background, function:NAME...
+
+	CWD        string // where it runs, after a cd in the text; "" when that is where the text was started
+	CWDUnknown bool   // parts of CWD are not known and stand as their source text
+
+	Remote    bool // it runs on another host or in a container
+	Function  bool // it calls a function of the text; the commands of its body follow
+	Recursive bool // it calls a function that is already running
+	ArgsOpen  bool // more arguments follow that are not known
 }
 
 // Word is a word after quote removal and expansion.
@@ -47,6 +58,13 @@ type Word struct {
 	Known bool   // Text is exactly what the command gets, apart from ~ and patterns
 	Glob  bool   // it has a pattern that the shell would expand
 	Tilde bool   // it begins with ~ or $HOME, both written ~
+	From  []int  // where it is not known: indexes of the commands whose output is in it
+}
+
+// Assign is NAME=value before a command, or given to env.
+type Assign struct {
+	Name  string
+	Value Word
 }
 
 // Redirect is a redirection.
@@ -58,8 +76,10 @@ type Redirect struct {
 
 // Unknown is something that would run and is not known.
 type Unknown struct {
-	What string // name, code, script or limit
-	Raw  string // its source text, cut
+	What    string // name, code, script or limit
+	Raw     string // its source text, cut
+	Command int    // index of the command that it belongs to, or -1
+	Partial bool   // of code: it is known but for words in it, and what it runs is among the commands
 }
 
 // Line returns the words as one line.
@@ -95,17 +115,22 @@ func ShellParse(text string) (Shell, error) {
 	if err != nil {
 		return Shell{}, err
 	}
-	s := Shell{OK: v.Get("ok").True(), Error: v.Get("error").Text(), Truncated: v.Get("truncated").True()}
+	s := Shell{
+		OK: v.Get("ok").True(), Error: v.Get("error").Text(), Dialect: v.Get("dialect").Text(),
+		Truncated: v.Get("truncated").True(), Functions: v.Get("functions").Texts(),
+	}
 	for _, c := range v.Get("commands").Items() {
 		s.Commands = append(s.Commands, readCommand(c))
 	}
 	for _, u := range v.Get("unknown").Items() {
-		s.Unknown = append(s.Unknown, Unknown{What: u.Get("what").Text(), Raw: u.Get("raw").Text()})
+		s.Unknown = append(s.Unknown, Unknown{
+			What: u.Get("what").Text(), Raw: u.Get("raw").Text(), Command: place(u, "command"), Partial: u.Get("partial").True(),
+		})
 	}
 	for _, p := range v.Get("unknown_programs").Items() {
 		s.UnknownPrograms = append(s.UnknownPrograms, Program{
 			Language: p.Get("language").Text(), Text: p.Get("text").Text(), Partial: p.Get("partial").True(),
-			File: p.Get("file").Text(), Raw: p.Get("raw").Text(), Command: index(p, "command"),
+			File: p.Get("file").Text(), Raw: p.Get("raw").Text(), Command: place(p, "command"),
 		})
 	}
 	return s, nil
@@ -113,15 +138,23 @@ func ShellParse(text string) (Shell, error) {
 
 func readCommand(v Value) Command {
 	c := Command{
-		Name: v.Get("name").Text(), Raw: v.Get("raw").Text(), StdinFrom: -1,
-		Via: v.Get("via").Texts(), Context: v.Get("context").Texts(), CWD: v.Get("cwd").Get("text").Text(),
-		Remote: v.Get("remote").True(), Recursive: v.Get("recursive").True(), ArgsOpen: v.Get("args_open").True(),
+		Name: v.Get("name").Text(), Raw: v.Get("raw").Text(), Pipe: index(v, "pipe"),
+		StdinFrom: place(v, "stdin_from"), Parent: place(v, "parent"), Via: v.Get("via").Texts(), Context: v.Get("context").Texts(),
+		Remote: v.Get("remote").True(), Function: v.Get("function").True(), Recursive: v.Get("recursive").True(),
+		ArgsOpen: v.Get("args_open").True(),
 	}
-	if n, ok := v.Get("stdin_from").Int(); ok && n >= 0 {
-		c.StdinFrom = int(n)
+	if w := v.Get("cwd"); w.Kind() != None {
+		c.CWD, c.CWDUnknown = w.Get("text").Text(), !w.Get("known").True()
+	}
+	if w := v.Get("stdin"); w.Kind() != None {
+		word := readWord(w)
+		c.Stdin = &word
 	}
 	for _, w := range v.Get("words").Items() {
 		c.Words = append(c.Words, readWord(w))
+	}
+	for _, a := range v.Get("assigns").Items() {
+		c.Assigns = append(c.Assigns, Assign{Name: a.Get("name").Text(), Value: readWord(a.Get("value"))})
 	}
 	for _, r := range v.Get("redirects").Items() {
 		fd, _ := r.Get("fd").Int()
@@ -131,7 +164,23 @@ func readCommand(v Value) Command {
 }
 
 func readWord(v Value) Word {
-	return Word{Text: v.Get("text").Text(), Known: v.Get("known").True(), Glob: v.Get("glob").True(), Tilde: v.Get("tilde").True()}
+	w := Word{
+		Text: v.Get("text").Text(), Known: v.Get("known").True(), Glob: v.Get("glob").True(), Tilde: v.Get("tilde").True(),
+	}
+	for _, from := range v.Get("from").Items() {
+		if n, ok := from.Int(); ok && n >= 0 {
+			w.From = append(w.From, int(n))
+		}
+	}
+	return w
+}
+
+// place reads the index of a command: -1 where there is none.
+func place(v Value, name string) int {
+	if n, ok := v.Get(name).Int(); ok && n >= 0 {
+		return int(n)
+	}
+	return -1
 }
 
 // InputCommand returns the command line of a tool call: /args/command or

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -123,24 +122,57 @@ func TestRefused(t *testing.T) {
 }
 
 func TestShellParse(t *testing.T) {
-	const reply = `{"ok":true,"commands":[{"name":"rm","words":[{"text":"rm","known":true},{"text":"~","known":true,"tilde":true}],
-		"stdin_from":-1,"via":["sudo"],"redirects":[{"op":">","fd":1,"target":{"text":"/x","known":true}}]}],
-		"unknown":[{"what":"code","raw":"$X","command":-1}],"truncated":false,
-		"unknown_programs":[{"what":"program","language":"awk","text":"$X","partial":true,"raw":"awk $X","command":1},
-		{"what":"program","language":"python","file":"x.py","raw":"python x.py","command":2}]}`
+	const reply = `{"ok":true,"dialect":"bash","commands":[
+		{"name":"rm","words":[{"text":"rm","known":true},{"text":"*.o","known":true,"glob":true},{"text":"~","known":true,"tilde":true}],
+		"raw":"rm *.o ~","pipe":0,"stdin_from":-1,"parent":1,"via":["sudo"],"context":["background"],"cwd":{"text":"/d/$X","known":false},
+		"assigns":[{"name":"A","value":{"text":"1","known":true}}],"redirects":[{"op":">","fd":1,"target":{"text":"/x","known":true}}]},
+		{"name":"f","words":[{"text":"f","known":true}],"raw":"f","pipe":2,"stdin_from":0,"parent":-1,"cwd":{"text":"/d","known":true},
+		"stdin":{"text":"$X","known":false,"from":[0,3]},"function":true,"recursive":true,"remote":true,"args_open":true}],
+		"unknown":[{"what":"code","raw":"$X","command":-1},{"what":"code","raw":"sh","command":1,"partial":true}],"truncated":false,
+		"functions":["f"],"unknown_programs":[{"what":"program","language":"awk","text":"$X","partial":true,"raw":"awk $X","command":1},
+		{"what":"program","language":"python","file":"x.py","raw":"python x.py","command":-1}]}`
+	want := hook.Shell{
+		OK: true, Dialect: "bash", Functions: []string{"f"},
+		Commands: []hook.Command{
+			{
+				Name: "rm", Words: []hook.Word{{Text: "rm", Known: true}, {Text: "*.o", Known: true, Glob: true}, {Text: "~", Known: true, Tilde: true}},
+				Raw: "rm *.o ~", StdinFrom: -1, Parent: 1, Via: []string{"sudo"}, Context: []string{"background"},
+				CWD: "/d/$X", CWDUnknown: true, Assigns: []hook.Assign{{Name: "A", Value: hook.Word{Text: "1", Known: true}}},
+				Redirects: []hook.Redirect{{Op: ">", FD: 1, Target: hook.Word{Text: "/x", Known: true}}},
+			},
+			{
+				Name: "f", Words: []hook.Word{{Text: "f", Known: true}}, Raw: "f", Pipe: 2, Parent: -1, CWD: "/d",
+				Stdin: &hook.Word{Text: "$X", From: []int{0, 3}}, Function: true, Recursive: true, Remote: true, ArgsOpen: true,
+			},
+		},
+		Unknown: []hook.Unknown{{What: "code", Raw: "$X", Command: -1}, {What: "code", Raw: "sh", Command: 1, Partial: true}},
+		UnknownPrograms: []hook.Program{
+			{Language: "awk", Text: "$X", Partial: true, Raw: "awk $X", Command: 1},
+			{Language: "python", File: "x.py", Raw: "python x.py", Command: -1},
+		},
+	}
 	hooktest.New("{}").Reply("shell_parse", reply).Run(func() int32 {
 		s, err := hook.ShellParse("sudo rm ~ >/x; $X")
-		if err != nil || !s.OK || s.Truncated || len(s.Commands) != 1 || len(s.Unknown) != 1 {
-			t.Fatalf("%+v %v", s, err)
+		if err != nil || !reflect.DeepEqual(s, want) {
+			t.Errorf("%v\n%+v\n%+v", err, s, want)
 		}
-		c := s.Commands[0]
-		if c.Line() != "rm ~" || c.StdinFrom != -1 || !c.Words[1].Tilde || c.Redirects[0].Target.Text != "/x" || c.Via[0] != "sudo" {
-			t.Errorf("%+v", c)
+		if line := s.Commands[0].Line(); line != "rm *.o ~" {
+			t.Errorf("%q", line)
 		}
-		want := []hook.Program{{Language: "awk", Text: "$X", Partial: true, Raw: "awk $X", Command: 1},
-			{Language: "python", File: "x.py", Raw: "python x.py", Command: 2}}
-		if !slices.Equal(s.UnknownPrograms, want) {
-			t.Errorf("%+v", s.UnknownPrograms)
+		return hook.OK
+	})
+}
+
+// A reply of a host that is older than a member says that there is none, and never that it is the first command.
+func TestShellParseOfAnOlderHost(t *testing.T) {
+	const reply = `{"ok":true,"commands":[{"name":"a","words":[]}],"unknown":[{"what":"name","raw":"$X"}],"truncated":false}`
+	hooktest.New("{}").Reply("shell_parse", reply).Run(func() int32 {
+		s, err := hook.ShellParse("a; $X")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := s.Commands[0]; c.Parent != -1 || c.StdinFrom != -1 || c.Stdin != nil || c.Pipe != 0 || c.CWDUnknown || s.Unknown[0].Command != -1 {
+			t.Errorf("%+v %+v", c, s.Unknown)
 		}
 		return hook.OK
 	})

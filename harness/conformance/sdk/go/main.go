@@ -4,6 +4,7 @@ package main
 import (
 	"errors"
 	"strconv"
+	"strings"
 
 	hook "github.com/belay-hooks/belay/hooks-sdk/go"
 )
@@ -70,10 +71,69 @@ func preTool() int32 {
 			return hook.FailError(err)
 		}
 		hook.Log(hook.Info, reply)
+	case "shell":
+		shell, err := hook.ShellParse(hook.Text("/args/command"))
+		if err != nil {
+			return hook.FailError(err)
+		}
+		for _, c := range shell.Commands {
+			hook.Log(hook.Info, commandText(c))
+		}
+		for _, u := range shell.Unknown {
+			hook.Log(hook.Info, line(u.What, u.Raw, strconv.Itoa(u.Command), flags("p", u.Partial)))
+		}
+		for _, p := range shell.UnknownPrograms {
+			hook.Log(hook.Info, line(p.Language, p.Text, p.File, p.Raw, strconv.Itoa(p.Command), flags("p", p.Partial)))
+		}
 	case "panic":
 		panic("on purpose")
 	case "refused":
 		hook.RewriteJSON("/args/no/parent", "1")
 	}
 	return hook.OK
+}
+
+func line(parts ...string) string { return strings.Join(parts, "|") }
+
+// flags keeps the letters whose value is true.
+func flags(letters string, set ...bool) string {
+	out := ""
+	for i, on := range set {
+		if on {
+			out += letters[i : i+1]
+		}
+	}
+	return out
+}
+
+func wordText(w hook.Word) string {
+	out := w.Text + ":" + flags("kgt", w.Known, w.Glob, w.Tilde)
+	for _, n := range w.From {
+		out += strconv.Itoa(n)
+	}
+	return out
+}
+
+func commandText(c hook.Command) string {
+	var words, assigns, redirects []string
+	for _, w := range c.Words {
+		words = append(words, wordText(w))
+	}
+	for _, a := range c.Assigns {
+		assigns = append(assigns, a.Name+"="+wordText(a.Value))
+	}
+	for _, r := range c.Redirects {
+		redirects = append(redirects, strconv.FormatInt(r.FD, 10)+r.Op+wordText(r.Target))
+	}
+	stdin, cwd := "", c.CWD
+	if c.Stdin != nil {
+		stdin = wordText(*c.Stdin)
+	}
+	if cwd != "" {
+		cwd += ":" + flags("k", !c.CWDUnknown)
+	}
+	return line(c.Name, c.Raw, strings.Join(words, " "), strings.Join(assigns, " "), strings.Join(redirects, " "),
+		strings.Join(c.Via, " "), strings.Join(c.Context, " "), stdin, cwd,
+		strconv.Itoa(c.Pipe), strconv.Itoa(c.StdinFrom), strconv.Itoa(c.Parent),
+		flags("frmo", c.Function, c.Recursive, c.Remote, c.ArgsOpen))
 }
