@@ -69,7 +69,7 @@ func readAdHoc(hooks []AdHocHook, f *config.File) ([]loader.Ready, error) {
 // kernelConfig turns belay.yaml and the hooks given at Open into what the kernel runs.
 // Preconditions: c is not shared yet, or c.mu is held.
 func (c *configuration) kernelConfig() *kernel.Config {
-	cfg := loader.Config(c.now.file, c.revision())
+	cfg := loader.Config(c.now.file, c.dir, c.trust.InUse(), c.revision())
 	if c.o.NoHooks {
 		cfg = &kernel.Config{Revision: cfg.Revision, Approvals: cfg.Approvals, Reviewers: cfg.Reviewers, Judges: c.mayJudge}
 	}

@@ -124,6 +124,29 @@ type DeniedIdentity struct {
 	Subject Subject `json:"subject"`
 }
 
+// Files returns the files that the policy names, as they are written there: the trusted root and keys.
+func (p *Policy) Files() []string {
+	var list []string
+	add := func(name string) {
+		if name != "" {
+			list = append(list, name)
+		}
+	}
+	add(p.TrustedRoot)
+	for i := range p.Rules {
+		slots := p.Rules[i].AllOf
+		if some := p.Rules[i].AnyOf; some != nil {
+			slots = slices.Concat(slots, some.Signers)
+		}
+		for _, slot := range slots {
+			if slot.PublicKey != nil {
+				add(slot.PublicKey.File)
+			}
+		}
+	}
+	return list
+}
+
 // Digest names what the policy means, with every file that it names: two policies
 // with the same digest decide the same.
 func (p *Policy) Digest() string { return p.digest }

@@ -317,5 +317,5 @@ func (b *Bench) Policy(path string) (*kernel.Config, kernel.Loader, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
-	return Config(f, revision+RulesRevision(used)), l, nil
+	return Config(f, dir, policy.InUse(), revision+RulesRevision(used)), l, nil
 }

@@ -5,17 +5,21 @@ import (
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/tiers"
 )
 
-// Config turns belay.yaml into the kernel's configuration of a revision.
-func Config(f *config.File, revision string) *kernel.Config {
+// Config turns belay.yaml of the state directory dir into the kernel's configuration of a revision. policy is the
+// trust policy in use, or nil: settings-guard protects the files that it names.
+func Config(f *config.File, dir string, policy *tiers.Policy, revision string) *kernel.Config {
 	cfg := &kernel.Config{Revision: revision, Ceiling: f.Scopes,
 		ChainBudget:    time.Duration(f.Limits.ChainMS) * time.Millisecond,
 		RawToolResults: f.Tools.Results == "raw", Approvals: f.Approvals.Settings(), Reviewers: f.Authorities()}
 	cfg.Default, cfg.UnknownTools, cfg.KnownTools = f.Default, f.UnknownTools, f.KnownTools
 	cfg.OpenShells = f.OpenShells
 	leaseConfig(cfg, f)
+	named := namedFiles(f, dir, policy)
 	for _, c := range f.Enabled() {
+		tellNamed(&c, named)
 		spec := Spec(c)
 		spec.Place = func(pointer string) string { return f.ConfigPlace(c.Name, pointer) }
 		cfg.Bindings = append(cfg.Bindings, spec)

@@ -46,7 +46,7 @@ fn near_names(guarded: &Guarded, text: &[u8], shell: bool) -> Near {
             b'/' => true,
             _ => false,
         };
-        if !may || !(NAMES.iter().any(|n| begins(at, n)) || c == b'/' && guarded.own.iter().any(|d| d.len() > 3 && begins(at, d))) {
+        if !may || !(NAMES.iter().any(|n| begins(at, n)) || c == b'/' && guarded.telling.iter().any(|d| begins(at, d))) {
             at += 1;
             continue;
         }

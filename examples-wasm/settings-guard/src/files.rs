@@ -84,19 +84,27 @@ pub enum Reach {
 
 /// What is protected.
 pub struct Guarded {
-    /// From the configuration, lower case.
+    /// From the configuration, lower case: paths that it lists, and files that belay.yaml names.
     pub own: Vec<String>,
+    /// Those whose names in a text say that it is about belay. The rest is programs that any text may name.
+    pub telling: Vec<String>,
     home: String,
     project: String,
 }
 
 impl Guarded {
     pub fn from_config() -> Guarded {
-        let list = config::value("/paths").unwrap_or(Value::Null);
-        let own = list.items().iter().filter_map(|v| v.as_text()).map(|p| p.trim_end_matches('/').to_lowercase());
+        let listed = |at: &str| -> Vec<String> {
+            let list = config::value(at).unwrap_or(Value::Null);
+            list.items().iter().filter_map(|v| v.as_text()).map(|p| p.trim_end_matches('/').to_lowercase()).collect()
+        };
+        let (mut own, files) = (listed("/paths"), listed("/files"));
+        let system = |p: &String| ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/"].iter().any(|d| p.starts_with(d));
+        let telling = own.iter().chain(files.iter().filter(|p| !system(p))).filter(|p| p.len() > 3).cloned().collect();
+        own.extend(files);
         let home = analysis::path_resolve(&["~"], None).ok().and_then(|f| f.first().map(|p| p.path.to_lowercase()));
         let project = input::text("/cwd").unwrap_or_default().trim_end_matches('/').to_lowercase();
-        Guarded { own: own.collect(), home: home.filter(|h| h.starts_with('/')).unwrap_or_default(), project }
+        Guarded { own, telling, home: home.filter(|h| h.starts_with('/')).unwrap_or_default(), project }
     }
 
     /// The first name that means a protected file, in its own words.
@@ -179,7 +187,7 @@ impl Guarded {
 
     /// Whether a text has the path of belay's state or programs in it.
     pub fn named_in(&self, lower: &str) -> bool {
-        self.own.iter().any(|d| d.len() > 3 && lower.contains(d.as_str()))
+        self.telling.iter().any(|d| lower.contains(d.as_str()))
     }
 }
 
