@@ -189,7 +189,7 @@ func TestRecordedIsBounded(t *testing.T) {
 	v := verifier{recorded: map[int64]string{}}
 	root := restrict.Digest{1}
 	for seq := range int64(3 * keepRecorded) {
-		v.record(&phases.Event{Seq: seq + 1, Restrictions: root.String()})
+		v.record(&phases.Event{Seq: seq + 1, Restrictions: root.String()}, nil)
 	}
 	if v.report.Wrong != nil || len(v.recorded) != keepRecorded || v.recorded[2*keepRecorded+1] == "" ||
 		v.recorded[2*keepRecorded] != "" {

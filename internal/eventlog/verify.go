@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/kernel"
@@ -14,7 +13,7 @@ import (
 )
 
 // page is how many events are read at once.
-const page = 256
+const page = 1024
 
 // Evidence is what a log is verified against.
 type Evidence struct {
@@ -23,6 +22,10 @@ type Evidence struct {
 	// files that end in the middle of a checkpoint, which is not in Outside; see CutTorn
 	Torn   int
 	Copies func(seq int64) (tlog.Hash, bool) // leaf hashes of copies of events; nil: there are none
+
+	// SinceHead: only events behind the newest checkpoint that the stored tree fits are read; see
+	// Report.Unread. Where there is none, all are.
+	SinceHead bool
 }
 
 // Finding is one thing that is wrong.
@@ -45,6 +48,10 @@ type Report struct {
 	// files whose last checkpoint was cut short: it does not count, and proves nothing wrong
 	Torn  int      `json:"torn,omitzero"`
 	Wrong *Finding `json:"wrong,omitzero"`
+
+	// Unread is how many events were not read (Evidence.SinceHead): the stored tree over them is the
+	// one of the checkpoint, and whether they are still those of the tree is not known.
+	Unread int64 `json:"unread,omitzero"`
 
 	// recoveries that the log records: it lacks the lost events, and a person accepted their loss
 	Recovered []Recovered `json:"recovered,omitzero"`
@@ -84,6 +91,7 @@ type verifier struct {
 	unsigned *Finding // a checkpoint that does not verify; an event that is wrong says more
 	good     int64    // the largest size that a checkpoint has confirmed
 	given    int64    // the largest size that an announced compaction has given up
+	resumed  int64    // events that are not read, since a checkpoint covers their tree
 
 	recovered []Recovery // as report.Recovered
 
@@ -116,32 +124,17 @@ func (v *verifier) run(ctx context.Context) error {
 		return err
 	}
 	v.report.Events = size
+	if v.ev.SinceHead {
+		if err := v.resume(ctx, size); err != nil {
+			return err
+		}
+	}
 	v.confirm()
 	if err := v.removed(ctx, size); err != nil {
 		return err
 	}
-	for v.tree.size < size && v.report.Wrong == nil {
-		n := v.tree.size
-		leaves, err := v.log.LogLeaves(ctx, n, int(min(page, size-n)))
-		if err != nil {
-			return err
-		}
-		if len(leaves) == 0 || leaves[0].Seq != n+1 {
-			// A compaction may be under way.
-			if err := v.removed(ctx, size); err != nil || v.tree.size > n {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-			v.wrong(n+1, n+1, "event %d is missing", n+1)
-			break
-		}
-		for _, l := range leaves {
-			if v.leaf(ctx, l); v.report.Wrong != nil {
-				break
-			}
-		}
+	if err := v.events(ctx, size); err != nil {
+		return err
 	}
 	if v.report.Wrong != nil {
 		return nil
@@ -149,6 +142,7 @@ func (v *verifier) run(ctx context.Context) error {
 	if err := v.end(ctx, size); err != nil || v.report.Wrong != nil {
 		return err
 	}
+	v.report.Unread = max(0, v.resumed-v.report.Compacted)
 	return v.restrictions(ctx)
 }
 
@@ -266,35 +260,40 @@ func (v *verifier) announcement(ctx context.Context, l kernel.LogLeaf) {
 }
 
 // leaf compares one event and adds it.
-func (v *verifier) leaf(ctx context.Context, l kernel.LogLeaf) {
+func (v *verifier) leaf(ctx context.Context, l kernel.LogLeaf, r *readLeaf, stored []tlog.Hash) (rest []tlog.Hash) {
 	n := v.tree.size
 	if l.Seq != n+1 {
 		v.wrong(n+1, n+1, "event %d is missing", n+1)
 		return
 	}
-	var e phases.Event
-	if err := json.Unmarshal(l.Body, &e); err != nil {
+	e := &r.head
+	if r.err != nil {
 		v.wrong(l.Seq, l.Seq, "event %d does not decode", l.Seq)
 		return
 	}
-	hashes := v.tree.add(tlog.RecordHash(l.Body))
+	hashes := v.tree.add(r.hash)
 	if e.Seq != l.Seq {
 		v.wrong(l.Seq, l.Seq, "event %d says that it is event %d", l.Seq, e.Seq)
 		return
 	}
-	stored, err := v.stored(ctx, n, n+1)
+	var err error
+	if stored == nil {
+		stored, err = v.stored(ctx, n, n+1)
+	}
 	switch {
 	case err != nil:
 		v.wrong(l.Seq, l.Seq, "event %d: its hashes in the tree cannot be read: %v", l.Seq, err)
+		return nil
 	case !l.Copies && stored[0] == hashes[0]:
 		v.wrong(l.Seq, l.Seq, "event %d is found under values that it does not have", l.Seq)
 	default:
 		v.compare(l.Seq, hashes, stored)
 	}
-	v.record(&e)
+	v.record(e, l.Body)
 	if v.report.Wrong == nil && e.Type == phases.EventCompaction {
 		v.announcement(ctx, l)
 	}
+	return stored[len(hashes):]
 }
 
 // confirm compares the checkpoints of the size that the tree has now.

@@ -17,10 +17,15 @@ import (
 const keepRecorded = 256
 
 // record looks at what an event records of the rows that restrict.
-func (v *verifier) record(e *phases.Event) {
+func (v *verifier) record(e *phases.Event, body []byte) {
 	if e.Type == phases.EventNotice && e.Decision == kernel.DecisionAdopted {
 		var a kernel.Adoption
-		if err := json.Unmarshal(e.Output, &a, json.RejectUnknownMembers(true)); err != nil {
+		var whole phases.Event
+		err := json.Unmarshal(body, &whole)
+		if err == nil {
+			err = json.Unmarshal(whole.Output, &a, json.RejectUnknownMembers(true))
+		}
+		if err != nil {
 			v.wrong(e.Seq, e.Seq, "event %d does not say after which event it adopts what restricts", e.Seq)
 			return
 		}

@@ -29,12 +29,16 @@ type Evidence struct {
 	// Copies is JSON lines of events that were exported earlier; nil means the files
 	// of JSON lines that belay.yaml names, if any.
 	Copies io.Reader
+
+	// SinceHead reads only the events behind the newest checkpoint; Report.Unread says how many
+	// were not read.
+	SinceHead bool
 }
 
 // Verify proves that the event log is the signed one. A wrong log is no error:
 // Report.Wrong names the fault. With an error nothing is known.
 func (l *Log) Verify(ctx context.Context, ev Evidence) (Report, error) {
-	e := eventlog.Evidence{Verifier: ev.Verifier}
+	e := eventlog.Evidence{Verifier: ev.Verifier, SinceHead: ev.SinceHead}
 	if e.Verifier == "" {
 		if e.Verifier = l.Key(); e.Verifier == "" {
 			return Report{}, statedir.Unusable("a verifier key has to be given", errNoKey)

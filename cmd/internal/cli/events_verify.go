@@ -17,6 +17,7 @@ const maxProof = 64 << 20
 
 type eventsVerifyOptions struct {
 	checkpoint, against, proof, key string
+	sinceHead                       bool
 	json                            bool
 }
 
@@ -31,8 +32,13 @@ belay.yaml or --checkpoint names. It names the first event that is wrong, and sa
 how many events no outside checkpoint covers yet: of those, a program that has the
 database and the key could have changed any. Exit 5 when something is wrong.
 
+It reads every event. With --since-head it reads only those behind the newest checkpoint
+that the stored tree fits, and says how many it did not read: a change to one of those
+does not show.
+
 With --proof it checks a proof of ` + "`belay events prove`" + ` instead, without the database.`,
 		Example: `  belay events verify
+  belay events verify --since-head
   belay events verify --checkpoint /mnt/worm/checkpoints --key "$(cat noted.key)"
   belay events verify --against exported.jsonl
   belay events verify --proof 17.proof --key "$(cat noted.key)"`,
@@ -44,6 +50,7 @@ With --proof it checks a proof of ` + "`belay events prove`" + ` instead, withou
 	f.StringVar(&options.against, "against", "", "JSON lines of events that were exported earlier")
 	f.StringVar(&options.proof, "proof", "", "check this proof, without the database; needs --key")
 	f.StringVar(&options.key, "key", "", "verifier `KEY`, as belay events key printed it when it could be trusted")
+	f.BoolVar(&options.sinceHead, "since-head", false, "read only the events behind the newest checkpoint")
 	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
@@ -51,6 +58,9 @@ With --proof it checks a proof of ` + "`belay events prove`" + ` instead, withou
 func (a *App) eventsVerify(ctx context.Context, options eventsVerifyOptions) error {
 	if options.proof != "" {
 		return a.verifyProof(options)
+	}
+	if options.sinceHead && options.against != "" {
+		return usageError("--since-head does not go with --against", "A comparison with a copy reads every event.")
 	}
 	dir, err := a.stateDir()
 	if err != nil {
@@ -61,7 +71,7 @@ func (a *App) eventsVerify(ctx context.Context, options eventsVerifyOptions) err
 		return err
 	}
 	defer log.Close()
-	ev := statelog.Evidence{Verifier: options.key, Checkpoints: options.checkpoint}
+	ev := statelog.Evidence{Verifier: options.key, Checkpoints: options.checkpoint, SinceHead: options.sinceHead}
 	if options.against != "" {
 		f, err := openFile(options.against)
 		if err != nil {
@@ -116,6 +126,11 @@ func printLogReport(out io.Writer, report statelog.Report) {
 			"recovered: event %d records that a person let the log go on from a database that went back; %s; %s of them do not count\n",
 			rec.Event, lost, plural(rec.Checkpoints, "checkpoint"))
 	}
+	if report.Unread > 0 {
+		fmt.Fprintf(out,
+			"%d events were not read: the tree over them is that of the newest checkpoint; a change to one of them would not show here\n",
+			report.Unread)
+	}
 	if report.Torn > 0 {
 		fmt.Fprintf(out,
 			"note: the last outside checkpoint is torn, as a crash or a full disk leaves it: it does not count, all before it do\n")
@@ -126,7 +141,7 @@ func printLogReport(out io.Writer, report statelog.Report) {
 }
 
 func (a *App) verifyProof(o eventsVerifyOptions) error {
-	if o.checkpoint != "" || o.against != "" {
+	if o.checkpoint != "" || o.against != "" || o.sinceHead {
 		return usageError("--proof goes with --key only", "A proof carries its own checkpoint.")
 	}
 	if o.key == "" {

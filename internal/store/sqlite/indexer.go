@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -102,7 +102,7 @@ func makeBlock(c *conn, number int64) (*block, error) {
 	b := &block{number: number, terms: map[int64]*places{}}
 	row := func(st *sqlite3.Stmt) error {
 		var e phases.Event
-		if json.Unmarshal(st.ColumnRawBlob(1), &e) == nil && e.Seq == st.ColumnInt64(0) {
+		if eventbytes.Head(st.ColumnRawBlob(1), &e) == nil && e.Seq == st.ColumnInt64(0) {
 			b.add(&e)
 		}
 		return nil

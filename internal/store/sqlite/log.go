@@ -3,9 +3,9 @@ package sqlite
 import (
 	"context"
 
-	"github.com/go-json-experiment/json"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -44,15 +44,14 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel
 	return out, err
 }
 
-// copied decodes the body, and reports whether the columns beside it say what it says.
+// copied decodes the head of the body, and reports whether the columns beside it say what it says.
 func copied(st *sqlite3.Stmt, body []byte, e *phases.Event) bool {
-	if json.Unmarshal(body, e) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
+	if eventbytes.Head(body, e) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
 		return false
 	}
-	for i, v := range map[int]string{2: e.ID, 3: string(e.Type), 5: string(e.Phase), 6: e.Runtime, 7: e.Session,
-		8: e.Agent,
-		9: e.Invocation, 10: e.Binding, 11: e.Decision, 12: string(e.Kind)} {
-		if st.ColumnText(i) != v {
+	for i, v := range [...]string{2: e.ID, 3: string(e.Type), 5: string(e.Phase), 6: e.Runtime, 7: e.Session,
+		8: e.Agent, 9: e.Invocation, 10: e.Binding, 11: e.Decision, 12: string(e.Kind)} {
+		if i >= 2 && i != 4 && string(st.ColumnRawText(i)) != v {
 			return false
 		}
 	}
