@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/phases"
+)
+
+// turnTime is what a judge may take for one event where it has a limit: belay's own.
+const turnTime = sandbox.DefaultTimeout
+
+// belayTurn is what the kernel does for one hook: a session, and the export on fresh state.
+func belayTurn(lang string) func(context.Context, *yard) (judge, error) {
+	return func(ctx context.Context, y *yard) (judge, error) {
+		file, err := y.guest(ctx, lang)
+		if err != nil {
+			return nil, err
+		}
+		engine, err := sandbox.Open(sandbox.Options{})
+		if err != nil {
+			return nil, err
+		}
+		y.atEnd(func() { _ = engine.Close() })
+		module, err := engine.Load(ctx, file, sandbox.LoadOptions{Trusted: true})
+		if err != nil {
+			return nil, err
+		}
+		granted, err := hostcalls.ParseGrants([]string{"block"})
+		if err != nil {
+			return nil, err
+		}
+		inv, _, err := event()
+		if err != nil {
+			return nil, err
+		}
+		at := time.Date(2026, 11, 2, 3, 4, 5, 0, time.UTC)
+		return func(ctx context.Context, document []byte) (bool, error) {
+			session, err := hostcalls.NewSession(hostcalls.SessionConfig{
+				Phase: phases.PreTool, Pass: phases.PassMutate, Input: jsontext.Value(document), Action: inv.Action,
+				Actor:   phases.Actor{Hook: "bench", Tier: phases.Sandboxed, Mutator: true},
+				Granted: granted, Time: at,
+			})
+			if err != nil {
+				return false, err
+			}
+			if _, err := module.Run(ctx, sandbox.RunRequest{Phase: phases.PreTool, Session: session}); err != nil {
+				return false, fmt.Errorf("%w: %v", err, phases.FaultOf(err))
+			}
+			return len(session.Effects()) == 0, nil
+		}, nil
+	}
+}
+
+func documentOf(inv phases.Invocation) (jsontext.Value, error) { return phases.Document(inv, nil) }
