@@ -16,6 +16,9 @@ type detector struct {
 
 	record    *Record // secrets known from elsewhere; nil: none
 	knownOnly bool    // looks only for secrets known from elsewhere
+
+	harmless *harmless // texts without findings; nil: none are remembered
+	ungated  bool      // for tests: each detector looks at each text
 }
 
 // askEvery is how many bytes the dearest look goes over before it asks again whether to stop.
@@ -58,15 +61,31 @@ func (d *detector) first(s string) []Finding {
 	if d.knownOnly {
 		return nil
 	}
+	if c := censusOf(s); d.idle(&c) {
+		return nil
+	}
 	if d.record == nil {
-		return d.look(s)
+		return d.afresh(s)
 	}
 	found, ok := d.record.looked[s]
 	if !ok {
 		own := *d
 		own.record = nil
-		found = own.look(s)
+		found = own.afresh(s)
 		d.record.remember(s, found)
+	}
+	return found
+}
+
+// afresh looks unless the text is known to be harmless.
+func (d *detector) afresh(s string) []Finding {
+	mark, ok := d.harmless.mark(s)
+	if ok = ok && d.depth == 0; ok && d.harmless.has(mark) {
+		return nil
+	}
+	found := d.look(s)
+	if ok && len(found) == 0 && !d.halt.stopped() {
+		d.harmless.add(mark)
 	}
 	return found
 }
@@ -88,12 +107,18 @@ func (d *detector) look(s string) (found []Finding) {
 			found = append(found, Finding{kind, a, b, secret})
 		}
 	}
+	c := censusOf(s)
 	plain(s, func(kind string, from, to int, secret string) {
 		found = append(found, Finding{kind, from, to, secret})
 	})
-	bare := unwrapped(s)
-	plain(bare.text, seen(&bare))
-	if layers {
+	var bare view
+	if c.wraps() || d.ungated {
+		bare = unwrapped(s)
+	}
+	if bare.text != "" || d.ungated {
+		plain(bare.text, seen(&bare))
+	}
+	if inner := censusOf(bare.text); layers && (inner.opens() || d.ungated) {
 		d.encoded(bare.text, func(kind string, from, to int) {
 			from, to = bare.place(from, to)
 			add(kind, from, to)
@@ -103,8 +128,10 @@ func (d *detector) look(s string) (found []Finding) {
 		v := unquoted(s)
 		plain(v.text, seen(&v))
 	}
-	if layers {
+	if layers && (c.dumps() || d.ungated) {
 		d.dumped(s, add)
+	}
+	if layers && (c.opens() || d.ungated) {
 		d.encoded(s, add)
 	}
 	return found
@@ -116,20 +143,23 @@ func (d *detector) plain(s string, tell func(kind string, from, to int, secret s
 	if d.exact != nil {
 		d.exact.find(s, add)
 	}
-	for _, look := range [...]func(string, func(kind string, from, to int)){
-		d.patterns.find, findTokens, findShapes, findTelling, findProse, findPiped, findPEM, findPuTTY, findJWT, findURLs,
-		findFlags, d.findNamed, d.kubernetes, findBeside, d.findTables, findFiles,
-	} {
+	c := censusOf(s)
+	for _, look := range d.glances(&c) {
 		if d.halt.stopped() {
 			return
 		}
-		look(s, add)
+		if look.may || d.ungated {
+			look.find(s, add)
+		}
 	}
 }
 
 // merge sorts findings, cuts placeholders out of them, so that redacting twice
 // changes nothing, and joins those that overlap.
 func (d *detector) merge(s string, found []Finding) []Finding {
+	if len(found) == 0 {
+		return nil
+	}
 	found = besides(s, found)
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		if a.Start != b.Start {

@@ -6,6 +6,7 @@
 // objects, KEY=value, headers), and what the operator's masks name. The first
 // two are also looked for in a few layers of encoding.
 //
-// It does no I/O and keeps no text. Work is linear in the length of the text. A
+// It does no I/O and keeps no text: of those in which it found nothing it has digests under a
+// key of its own. Work is linear in the length of the text. A
 // Redactor is safe for concurrent use.
 package redact

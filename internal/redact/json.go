@@ -35,7 +35,7 @@ func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 		return nil, nil, bad
 	}
 	out := jsontext.Value(w.out)
-	if !out.IsValid() {
+	if w.renamed && !out.IsValid() { // two names may have become one
 		return nil, nil, &Error{ErrInput, "the redacted document is not valid"}
 	}
 	return out, w.masked, nil
@@ -43,12 +43,13 @@ func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 
 // jsonWalk copies a document token by token. The document is valid: reading it cannot fail.
 type jsonWalk struct {
-	r      *Redactor
-	dec    *jsontext.Decoder
-	out    []byte
-	masked []string
-	depth  int
-	at     string // where the value stands in the original; "" unless there are cuts
+	r       *Redactor
+	dec     *jsontext.Decoder
+	out     []byte
+	masked  []string
+	depth   int
+	renamed bool   // a name was redacted
+	at      string // where the value stands in the original; "" unless there are cuts
 }
 
 // rules are the configuration's rules for a value and the values below it: the
@@ -212,6 +213,7 @@ func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
 		w.out = append(append(w.out, raw...), ':')
 		return name
 	}
+	w.renamed = true
 	w.out, _ = jsontext.AppendQuote(w.out, shown)
 	w.out = append(w.out, ':')
 	w.masked = append(w.masked, phases.Join(ptr, shown))

@@ -236,6 +236,11 @@ func hidden(r rune) bool {
 		r <= '\ufe0f' || r == '\u115f' || r == '\u3164'
 }
 
+const (
+	minBody = 16       // characters of a body that is opened
+	minDump = 12*3 - 1 // characters of bytes that are written one by one
+)
+
 // encoded opens runs of base64 and hexadecimal digits and looks inside. A run in
 // which there is a secret is one as a whole.
 func (d *detector) encoded(s string, add func(kind string, from, to int)) {
@@ -258,7 +263,7 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 		i = padded(s, to)
 		// A body of full lines goes on with the next line. Where nothing is in it, each line is looked at by itself.
 		whole := to
-		if width := to - from; i == to && from >= joined && width >= 16 && width <= 128 {
+		if width := to - from; i == to && from >= joined && width >= minBody && width <= 128 {
 			whole = wrappedBody(s, to, width)
 			joined = padded(s, whole)
 		}
@@ -286,7 +291,7 @@ func padded(s string, to int) int {
 
 // opened reports whether there is a secret in a body of base64 or hexadecimal digits.
 func (d *detector) opened(body string, isHex bool) bool {
-	if len(body) < 16 || len(body) > 256<<10 {
+	if len(body) < minBody || len(body) > 256<<10 {
 		return false
 	}
 	if strings.ContainsAny(body, "-_\n\r \t") {
@@ -357,7 +362,7 @@ func (d *detector) dumped(s string, add func(kind string, from, to int)) {
 		for to+2 < len(s) && s[to] == sep && inClass(s[to+1], "h") && inClass(s[to+2], "h") {
 			to += 3
 		}
-		if to-i >= 12*3-1 && (to == len(s) || !word[s[to]]) {
+		if to-i >= minDump && (to == len(s) || !word[s[to]]) {
 			if raw, err := hex.DecodeString(strings.ReplaceAll(s[i:to], string(sep), "")); err == nil && d.holds(raw) {
 				add("encoded", i, to)
 			}

@@ -77,6 +77,7 @@ type Redactor struct {
 	patterns *patterns
 	strict   bool
 	allow    [][]string
+	harmless *harmless // shared by the copies that a record makes
 
 	cuts   map[string][]Cut // of the document, by place
 	record *Record          // learns redacted secrets and finds them elsewhere; nil: none
@@ -87,7 +88,7 @@ func New(c Config) (*Redactor, error) {
 	if len(c.Key) < MinKey {
 		return nil, &Error{ErrConfig, fmt.Sprintf("the redaction key is shorter than %d bytes", MinKey)}
 	}
-	r := &Redactor{key: append([]byte{}, c.Key...), names: map[string]bool{}}
+	r := &Redactor{key: append([]byte{}, c.Key...), names: map[string]bool{}, harmless: newHarmless()}
 	var err error
 	if r.masks, err = pointers(c.Masks, "mask"); err != nil {
 		return nil, err
@@ -239,7 +240,8 @@ func (r *Redactor) complete(kind, s string) string {
 }
 
 func (r *Redactor) detector() detector {
-	return detector{names: r.names, exact: r.exact, patterns: r.patterns, record: r.record}
+	return detector{names: r.names, exact: r.exact, patterns: r.patterns, record: r.record,
+		harmless: r.harmless}
 }
 
 // note remembers the secrets of a text that is redacted completely, so that they are

@@ -1,0 +1,199 @@
+package redact
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// gateDetectors are detectors of the kinds of configurations that there are.
+func gateDetectors(t testing.TB) []detector {
+	t.Helper()
+	ps, err := newPatterns([]Pattern{{Name: "mine", Regex: `mine-[0-9]{6}`, Keywords: []string{"mine-"}},
+		{Name: "any", Regex: `zq[0-9]{8}`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []detector{{}, {names: map[string]bool{"notes": true}, exact: newExactSet([]string{"hunter2hunter2"}), patterns: ps}}
+}
+
+// checkGates fails if a gate keeps a detector from something that it would find, or if all of them together change
+// what is found.
+func checkGates(t testing.TB, d detector, s string) {
+	t.Helper()
+	if len(s) > MaxText {
+		return
+	}
+	c := censusOf(s)
+	for n, g := range d.glances(&c) {
+		if g.may {
+			continue
+		}
+		g.find(s, func(kind string, from, to int) {
+			t.Errorf("gate %d keeps its detector from a %s: %q in %.200q", n, kind, s[from:to], s)
+		})
+	}
+	none := func(kind string, from, to int) {
+		t.Errorf("a gate keeps a layer from a %s: %q in %.200q", kind, s[from:to], s)
+	}
+	if !c.opens() {
+		d.encoded(s, none)
+	}
+	if !c.dumps() {
+		d.dumped(s, none)
+	}
+	if bare := unwrapped(s); !c.wraps() && bare.text != "" {
+		t.Errorf("there is something to unwrap in %.200q", s)
+	}
+	open := d
+	open.ungated = true
+	if got, want := d.find(s), open.find(s); !slices.Equal(got, want) {
+		t.Errorf("%.300q:\n gated %+v\nungated %+v", s, got, want)
+	}
+	d.harmless = newHarmless()
+	for range 2 { // looked through, then looked up
+		if got, want := d.find(s), open.find(s); !slices.Equal(got, want) {
+			t.Errorf("with what is harmless, %.300q:\n gated %+v\nungated %+v", s, got, want)
+		}
+	}
+	var record Record
+	d.record = &record
+	if got, want := d.find(s), open.find(s); !slices.Equal(got, want) {
+		t.Errorf("in a record, %.300q:\n gated %+v\nungated %+v", s, got, want)
+	}
+}
+
+// corpusTexts are all texts of the corpora, whole and by line.
+func corpusTexts(t testing.TB) []string {
+	t.Helper()
+	var out []string
+	files, err := os.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.IsDir() {
+			continue
+		}
+		b, err := os.ReadFile("testdata/" + f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			out = append(out, strings.TrimRight(line, "\n"))
+		}
+	}
+	for _, c := range samples(t) {
+		out = append(out, c.Text)
+		out = append(out, c.Secrets...)
+	}
+	return out
+}
+
+// Over all corpora, and parts of their texts, each finding is the one that all detectors together make.
+func TestGatesChangeNoFinding(t *testing.T) {
+	detectors := gateDetectors(t)
+	texts := corpusTexts(t)
+	found := 0
+	for n, s := range texts {
+		for i, d := range detectors {
+			if i == 0 || n%8 == 0 {
+				checkGates(t, d, s)
+			}
+		}
+		// Alone, without what stands round it, a secret has few bytes that let a detector look.
+		for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \"'=:,.\n", r) }) {
+			if len(part) > 20 {
+				checkGates(t, detectors[0], part)
+			}
+		}
+		found += len(detectors[0].find(s))
+	}
+	if len(texts) < 500 || found < 500 {
+		t.Errorf("%d texts with %d findings are no corpus", len(texts), found)
+	}
+}
+
+func FuzzGates(f *testing.F) {
+	for n, s := range corpusTexts(f) {
+		if n%16 == 0 && len(s) < 2000 {
+			f.Add(s)
+		}
+	}
+	detectors := gateDetectors(f)
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, d := range detectors {
+			checkGates(t, d, s)
+		}
+	})
+}
+
+func TestCensus(t *testing.T) {
+	c := censusOf("ab \xff-ab+/==")
+	if !c.has('a') || c.has('c') || !c.any("xb") || c.any("xy") || !c.all("ab-") || c.all("abc") || !c.has(0xff) ||
+		c.size != 11 || c.run != 5 {
+		t.Errorf("%+v", c)
+	}
+	if c := censusOf(""); c.size != 0 || c.run != 0 || c.any("\x00a") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What is remembered is bounded and holds no text; who finds nothing says nothing about others.
+func TestWhatIsHarmless(t *testing.T) {
+	plain, named := testRedactor(t), testRedactor(t)
+	named.names["remark"] = true
+	const text = "a remark: zebra and a few more words of prose"
+	for range 2 {
+		if out, found := plain.Text(text); out != text || found != nil {
+			t.Errorf("%q %v", out, found)
+		}
+		if out, _ := named.Text(text); strings.Contains(out, "zebra") {
+			t.Errorf("%q", out)
+		}
+	}
+	mark, ok := plain.harmless.mark(text)
+	if !ok || !plain.harmless.has(mark) {
+		t.Error("a harmless text is not remembered")
+	}
+	if other, _ := named.harmless.mark(text); other == mark {
+		t.Error("two processes would have the same digests")
+	}
+	secret := "the key is ghp_" + strings.Repeat("Ab3dEf7h", 5)
+	if _, found := plain.Text(secret); len(found) == 0 {
+		t.Fatal("nothing found")
+	}
+	if mark, _ := plain.harmless.mark(secret); plain.harmless.has(mark) {
+		t.Error("a secret is remembered as harmless")
+	}
+	for n := range 3 * harmlessSets * harmlessWays {
+		mark, _ := plain.harmless.mark(fmt.Sprintf("some words of prose, number %d", n))
+		plain.harmless.add(mark)
+	}
+	for _, s := range []string{"short", strings.Repeat("x", maxHarmless+1)} {
+		if _, ok := plain.harmless.mark(s); ok {
+			t.Errorf("%.20q is remembered", s)
+		}
+	}
+}
+
+func TestHarmlessIsForManyCallers(t *testing.T) {
+	r := testRedactor(t)
+	done := make(chan bool)
+	for g := range 8 {
+		go func() {
+			defer func() { done <- true }()
+			for n := range 300 {
+				s := fmt.Sprintf("the words of caller %d or %d, all harmless", g%2, n%10)
+				if out, found := r.Text(s); out != s || found != nil {
+					t.Errorf("%q %v", out, found)
+				}
+			}
+		}()
+	}
+	for range 8 {
+		<-done
+	}
+}
