@@ -11,20 +11,34 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// document is a strict JSON text that is looked into by pointer. It is scanned
-// from the start for each look, without an index: documents are small, an index
-// of a hostile one is large, and the bytes that may be looked at are charged.
+// document is a strict JSON text that is looked into by pointer. A look is charged as one that scans the text from the
+// start, whether or not the index answers it.
 type document struct {
-	raw jsontext.Value
+	raw   jsontext.Value
+	known *phases.Strict
 }
 
 var errDocument = errors.New("not strict JSON, or too large")
 
-func newDocument(raw jsontext.Value, limit int) (document, error) {
-	if len(raw) > limit || !raw.IsValid() {
+// newDocument checks raw unless it is the one that is known.
+func newDocument(raw jsontext.Value, known *phases.Strict, limit int) (document, error) {
+	if len(raw) > limit {
 		return document{}, errDocument
 	}
-	return document{raw: bytes.TrimSpace(raw)}, nil
+	if !known.Holds(raw) {
+		var err error
+		if known, err = phases.NewStrict(raw, limit); err != nil {
+			return document{}, errDocument
+		}
+	}
+	return document{raw: known.Bytes(), known: known}, nil
+}
+
+// null is the configuration of a binding that has none.
+func null() (jsontext.Value, *phases.Strict) {
+	raw := jsontext.Value("null")
+	known, _ := phases.NewStrict(raw, len(raw))
+	return raw, known
 }
 
 // A look costs an eighth of the document's bytes and a quarter of those that are
@@ -46,7 +60,7 @@ func (d document) fuel(n int, took int64) int64 {
 
 // find returns the source bytes of the value at a pointer, and what the look took.
 func (d document) find(pointer string) (jsontext.Value, Errno, int64) {
-	v, found, took, err := phases.FindCounted(d.raw, pointer)
+	v, found, took, err := d.known.Find(pointer)
 	fuel := int64(took.Bytes)/lookBytes + int64(took.Entries)*lookEntry
 	switch {
 	case err != nil:

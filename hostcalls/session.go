@@ -13,15 +13,23 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
+// Documents are what is known of the documents of a turn. One that is nil, or holds other memory than the member of
+// SessionConfig that it is about, says nothing: the bytes are checked then.
+type Documents struct {
+	Input, Action, Config *phases.Strict
+}
+
 // SessionConfig is what one turn of one hook may see and do. Only Phase, Pass,
 // Input and Action must be set; a missing provider makes its calls answer
-// Unavailable, a missing grant makes them answer Denied.
+// Unavailable, a missing grant makes them answer Denied. Other turns may share the
+// memory of the documents: it is for reading only.
 type SessionConfig struct {
 	Phase    phases.Phase
 	Pass     phases.Pass
 	Input    jsontext.Value // the flat document that input_* shows: the action's members beside the envelope's
 	Action   jsontext.Value // the action alone: what effects apply to
 	Config   jsontext.Value // the binding's configuration; null when empty
+	Checked  Documents      // so that they are not checked again
 	Actor    phases.Actor   // who asks; Rewrite and Grants are set from Granted
 	Granted  Grants         // declared ∩ allowed ∩ ceiling of the tier
 	Limits   Limits
@@ -81,17 +89,17 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 	}
 	session.cfg.Actor.Rewrite, session.cfg.Actor.Grants = cfg.Granted.rewrite, cfg.Granted.effects
 	session.effects.action = cfg.Action
-	if !cfg.Action.IsValid() {
+	if !cfg.Checked.Action.Holds(cfg.Action) && !cfg.Action.IsValid() {
 		return nil, phases.NewFault(phases.KindProtocol, "the action is not valid", errDocument)
 	}
 	var err error
-	if session.input, err = newDocument(cfg.Input, session.limits.Input); err != nil {
+	if session.input, err = newDocument(cfg.Input, cfg.Checked.Input, session.limits.Input); err != nil {
 		return nil, phases.NewFault(phases.KindProtocol, "the input document is not valid", err)
 	}
 	if cfg.Config == nil {
-		cfg.Config = jsontext.Value("null")
+		cfg.Config, cfg.Checked.Config = null()
 	}
-	if session.config, err = newDocument(cfg.Config, session.limits.Input); err != nil {
+	if session.config, err = newDocument(cfg.Config, cfg.Checked.Config, session.limits.Input); err != nil {
 		return nil, phases.NewFault(phases.KindLoad, "the hook's configuration is not valid", err)
 	}
 	session.initRandom = stream{seed: cfg.InitSeed}

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -94,15 +93,7 @@ type auditing struct {
 // turn runs one audit hook. The error is a *phases.Fault of kind audit: an enforcing hook has
 // failed, and the values that it would have redacted are unknown.
 func (a *auditing) turn(ctx context.Context, binding *binding) error {
-	view := a.words.View()
-	doc, err := phases.Document(view, nil)
-	var result turnResult
-	if err != nil {
-		result.fault = phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)
-	} else {
-		result = a.chain.callOn(ctx, binding, phases.PassAudit, a.left, view, doc,
-			hostcalls.Limits{Input: phases.MaxDocumentBytes})
-	}
+	result := a.chain.call(ctx, binding, phases.PassAudit, a.left, inputOf(a.words))
 	a.left -= result.took()
 	a.chain.invocation.parentBudget.spend(result.took(), result.outcome.Fuel)
 	if result.fault != nil && binding.mode != phases.Observe {

@@ -49,7 +49,7 @@ func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
 		}
 		ceiling = ceiling.Intersect(*parent)
 	}
-	words, err := phases.NewChain(i.inv, md, ceiling)
+	words, err := phases.NewCheckedChain(i.checked, i.inv, md, ceiling)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (c *chain) run(ctx context.Context) {
 // run. A hook that was asked once stays: a change by a mutator takes no judge away.
 func (c *chain) asked() []*binding {
 	view := c.words.View()
-	names := view.ToolNames()
+	names := c.words.ToolNames()
 	index := c.invocation.snap.index
 	list := slices.Clone(index.hooks(&view, names))
 	for b := range c.byName {
@@ -160,16 +160,19 @@ func (c *chain) asked() []*binding {
 // metadata as the mutators left them, never each other's annotations, so that
 // running some of them ahead changes nothing but the time it takes.
 func (c *chain) validate(ctx context.Context, list []*binding) {
+	if len(list) == 0 {
+		return
+	}
 	ahead, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results := c.ahead(ctx, ahead, list)
-	md := c.words.Metadata()
+	input := inputOf(c.words)
+	results := c.ahead(ctx, ahead, list, input)
 	for n, b := range list {
 		var result turnResult
 		if results != nil && results[n] != nil {
 			result = <-results[n]
 		} else {
-			result = c.turnWith(ctx, b, phases.PassValidate, c.left, md)
+			result = c.call(ctx, b, phases.PassValidate, c.left, input)
 		}
 		c.count(b, phases.PassValidate, result)
 		if c.words.Stopped() {
@@ -182,7 +185,7 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 // at once as there are processors. A result is dropped unless its turn comes. ctx,
 // derived from the caller's, ends when the chain waits for no more results; when the
 // caller's own ends, every turn still has to give one.
-func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnResult {
+func (c *chain) ahead(caller, ctx context.Context, list []*binding, input turnInput) []chan turnResult {
 	var can []int
 	for n, b := range list {
 		if b.ahead && b.fault == nil {
@@ -194,8 +197,7 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnR
 		return nil
 	}
 	results := make([]chan turnResult, len(list))
-	metadata, left := c.words.Metadata(), c.left
-	view := c.words.View()
+	left := c.left
 	next := make(chan int, len(can))
 	for _, n := range can {
 		results[n] = make(chan turnResult, 1)
@@ -208,7 +210,7 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding) []chan turnR
 				if ctx.Err() != nil && caller.Err() == nil {
 					return // the chain waits for no more results
 				}
-				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, view, metadata)
+				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, input)
 			}
 		}()
 	}
@@ -223,7 +225,7 @@ func (c *chain) require() {
 			continue
 		}
 		if (view.Phase == phases.PreTool || view.Phase == phases.PostTool) &&
-			!slices.ContainsFunc(view.ToolNames(), r.tools.Match) {
+			!slices.ContainsFunc(c.words.ToolNames(), r.tools.Match) {
 			continue
 		}
 		for _, name := range r.hooks {

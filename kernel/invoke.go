@@ -34,6 +34,7 @@ type invocation struct {
 	observation observation
 	recorder    recording
 	inv         phases.Invocation // as received
+	checked     phases.Checked    // what is known of inv
 	seed        [32]byte
 	at          leases.Instant // the kernel's clocks at the beginning
 	session     wire.Session
@@ -121,7 +122,8 @@ func (k *Kernel) invokeOn(ctx context.Context, inv phases.Invocation, options In
 // has the same id and names. A refusal says why the invocation cannot be decided.
 func (i *invocation) receive(inv *phases.Invocation) *Refusal {
 	k := i.kernel
-	if err := errors.Join(inv.Validate(), i.options.checkClock()); err != nil {
+	checked, err := inv.Check()
+	if err := errors.Join(err, i.options.checkClock()); err != nil {
 		return &Refusal{Invocation: *inv, Raw: inv.Action, Unblockable: i.options.latches(), Unread: true,
 			Fault: phases.NewFault(phases.KindProtocol, "the invocation is not valid: "+err.Error(), err)}
 	}
@@ -137,7 +139,7 @@ func (i *invocation) receive(inv *phases.Invocation) *Refusal {
 	} else {
 		rand.Read(i.seed[:]) // never fails: the runtime ends the process instead
 	}
-	i.inv = *inv
+	i.inv, i.checked = *inv, checked
 	i.recorder = k.startRecording(&i.inv)
 	i.session = wire.Session{Runtime: inv.Runtime, Session: inv.Session}
 	i.carries = inv.Session != ""

@@ -54,8 +54,7 @@ func (r *rest) decides(p phases.Phase) bool {
 }
 
 // knows reports whether a table of belay or the operator names the tool.
-func (r *rest) knows(inv *phases.Invocation) bool {
-	tool := inv.Tool()
+func (r *rest) knows(inv *phases.Invocation, tool string) bool {
 	if r.known.AllowsTool(tool) {
 		return true
 	}
@@ -67,7 +66,7 @@ func (r *rest) knows(inv *phases.Invocation) bool {
 // The reasons hold nothing of the action.
 func (c *chain) decideRest(judged bool) {
 	view, rest := c.words.View(), &c.invocation.snap.rest
-	if view.Phase == phases.PreTool && !rest.knows(&view) {
+	if view.Phase == phases.PreTool && !rest.knows(&view, c.words.Tool()) {
 		c.say(rest.unknown, "belay does not know the tool (unknown_tools in belay.yaml; known_tools names more)")
 	}
 	if view.Phase == phases.PreTool && c.invocation.options.UnseenInput && !c.words.Stopped() {
@@ -110,8 +109,7 @@ func (c *chain) say(d phases.Decision, reason string) {
 
 // noteJudged says in the verdict what the call is judged as beside its tool's name.
 func (c *chain) noteJudged() {
-	view := c.words.View()
-	if names := view.ToolNames(); len(names) > 1 {
+	if names := c.words.ToolNames(); len(names) > 1 {
 		c.notes = append(c.notes, "judged as "+strings.Join(names[1:], ", ")+" as well, by what the call carries")
 	}
 }

@@ -70,10 +70,11 @@ type binding struct {
 	runtimes []string
 	fuel     int64
 	timeout  time.Duration
-	config   string // digest of the configuration
-	ahead    bool   // imports nothing from the calls group: may run ahead
-	judges   bool   // can block or ask
-	redacts  bool   // the record redacts what its rewrites take out
+	config   string         // digest of the configuration
+	document *phases.Strict // the configuration
+	ahead    bool           // imports nothing from the calls group: may run ahead
+	judges   bool           // can block or ask
+	redacts  bool           // the record redacts what its rewrites take out
 	granted  hostcalls.Grants
 	rewrite  []string
 	grants   map[phases.EffectKind]bool
@@ -193,6 +194,7 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 		if b.config, err = phases.Digest(spec.Config); err != nil {
 			return fail("a hook's configuration is not valid", err)
 		}
+		b.document, _ = phases.NewStrict(spec.Config, phases.MaxDocumentBytes) // nil: each turn says what is wrong
 	}
 	b.fuel = FuelOf(spec.Budget, loaded.Budget)
 	b.timeout = defaultHookTimeout

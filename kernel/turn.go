@@ -35,34 +35,42 @@ type turnResult struct {
 // took is the time that the turn counts against the chain's.
 func (r *turnResult) took() time.Duration { return r.outcome.Duration - r.outcome.Waited + r.nested }
 
-func (c *chain) turn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration) turnResult {
-	return c.turnWith(ctx, b, pass, left, c.words.Metadata())
+// turnInput is what a hook is shown of the action.
+type turnInput struct {
+	view     phases.Invocation
+	action   *phases.Strict // of view
+	document *phases.Strict
+	err      error // why there is no document
 }
 
-func (c *chain) turnWith(ctx context.Context, b *binding, pass phases.Pass, left time.Duration,
-	md phases.Metadata) turnResult {
-	return c.call(ctx, b, pass, left, c.words.View(), md)
+// inputOf returns what a hook is shown that is asked now.
+func inputOf(words *phases.Chain) turnInput {
+	doc, err := words.Document()
+	return turnInput{words.View(), words.Action(), doc, err}
+}
+
+func (c *chain) turn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration) turnResult {
+	return c.call(ctx, b, pass, left, inputOf(c.words))
 }
 
 // call runs one turn. It reads the chain's constants only: it may run ahead.
-func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left time.Duration, view phases.Invocation,
-	md phases.Metadata) (r turnResult) {
+func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left time.Duration,
+	input turnInput) (r turnResult) {
 	defer func() {
 		if p := recover(); p != nil { // a turn that runs ahead has no other place to recover
 			r = turnResult{fault: phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))}
 		}
 	}()
-	doc, err := phases.Document(view, md)
-	if err != nil {
-		return turnResult{fault: phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", err)}
+	if input.err != nil {
+		return turnResult{fault: phases.NewFault(phases.KindProtocol, "the input of a hook could not be built", input.err)}
 	}
-	return c.callOn(ctx, b, pass, left, view, doc, hostcalls.Limits{Input: phases.MaxDocumentBytes})
+	return c.callOn(ctx, b, pass, left, input)
 }
 
 func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, left time.Duration,
-	view phases.Invocation,
-	doc []byte, limits hostcalls.Limits) (result turnResult) {
-	result.input, result.start = doc, time.Now()
+	input turnInput) (result turnResult) {
+	view, doc := input.view, input.document
+	result.input, result.start = doc.Bytes(), time.Now()
 	if binding.fault != nil {
 		result.fault, result.trust = binding.fault, binding.trust
 		return result
@@ -92,9 +100,11 @@ func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, 
 	turn := Turn{
 		Fuel: fuel, Timeout: min(binding.timeout, left), Ceiling: min(ceilingFactor*binding.timeout, left),
 		Session: hostcalls.SessionConfig{
-			Phase: view.Phase, Pass: pass, Input: doc, Action: view.Action, Config: binding.spec.Config,
-			Actor: binding.actor(view.Phase), Granted: binding.granted, Limits: limits,
-			Time: c.invocation.inv.Time, Seed: c.invocation.turnSeed(binding.spec.Name, pass),
+			Phase: view.Phase, Pass: pass, Input: doc.Bytes(), Action: view.Action, Config: binding.spec.Config,
+			Checked: hostcalls.Documents{Input: doc, Action: input.action, Config: binding.document},
+			Actor:   binding.actor(view.Phase), Granted: binding.granted,
+			Limits: hostcalls.Limits{Input: phases.MaxDocumentBytes},
+			Time:   c.invocation.inv.Time, Seed: c.invocation.turnSeed(binding.spec.Name, pass),
 			Home: c.invocation.kernel.options.Home,
 			CWD:  view.CWD, Scopes: view.Scopes,
 			Observe: observe, State: &stateReader{store: c.invocation.kernel.options.Store, namespace: namespace(binding)},

@@ -14,7 +14,7 @@ func (c *Chain) ApprovalKey() (string, error) {
 	if len(c.asks) == 0 {
 		return "", nil
 	}
-	action, err := ActionDigest(c.View())
+	action, err := c.digest()
 	if err != nil {
 		return "", err
 	}

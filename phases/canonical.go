@@ -25,16 +25,17 @@ func Canonical(raw jsontext.Value) (jsontext.Value, error) {
 	if err := checkJSON(raw, limits{maxBytes: math.MaxInt, maxDepth: maxCanonicalDepth}); err != nil {
 		return nil, err
 	}
+	return canonicalStrict(raw)
+}
+
+// canonicalStrict is Canonical of what is known to be strict JSON.
+func canonicalStrict(raw jsontext.Value, without ...string) (jsontext.Value, error) {
 	if err := checkNumbers(raw); err != nil {
 		return nil, err
 	}
-	v := raw.Clone()
-	// Numbers are treated here, so the library keeps them as they stand.
-	err := v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
-	if err != nil {
-		return nil, decodeError(raw, err)
-	}
-	return canonicalNumbers(v), nil
+	w := canonicalWriter{src: raw, out: make([]byte, 0, len(raw))}
+	w.value(skipSpace(raw, 0), without)
+	return w.out, nil
 }
 
 // maxCanonicalDepth is what jsontext itself can nest, with room to spare.
@@ -68,6 +69,19 @@ func ActionDigest(inv Invocation) (string, error) {
 		return "", err
 	}
 	return Digest(action)
+}
+
+// digestStrict is ActionDigest of an action that is known to be strict JSON.
+func digestStrict(p Phase, action jsontext.Value) (string, error) {
+	action, _, err := hideCredentials(p, action)
+	if err != nil {
+		return "", err
+	}
+	c, err := canonicalStrict(action, "call_id", "duration_ms")
+	if err != nil {
+		return "", err
+	}
+	return ByteDigest(c), nil
 }
 
 // Comparable returns an action without what ActionDigest leaves out: actions that are
@@ -119,29 +133,11 @@ func structure(v []byte) (n [3]int) {
 	return n
 }
 
-// canonicalNumbers rewrites the numbers of compact JSON in their canonical spelling.
-func canonicalNumbers(v []byte) jsontext.Value {
-	out := make([]byte, 0, len(v))
-	for i := 0; i < len(v); {
-		switch c := v[i]; {
-		case c == '"':
-			end, _ := skipString(v, i)
-			out = append(out, v[i:end]...)
-			i = end
-		case c == '-' || (c >= '0' && c <= '9'):
-			end, _ := skipValue(v, i)
-			out = appendNumber(out, string(v[i:end]))
-			i = end
-		default:
-			out = append(out, c)
-			i++
-		}
-	}
-	return out
-}
-
 // appendNumber appends the canonical spelling of a JSON number.
 func appendNumber(dst []byte, src string) []byte {
+	if isShortInteger(src) {
+		return append(dst, src...)
+	}
 	exact := decimalOf(src)
 	if exact.digits == "0" {
 		return append(dst, '0') // RFC 8785: also for -0
@@ -159,6 +155,20 @@ func appendNumber(dst []byte, src string) []byte {
 		dst = append(dst, '-')
 	}
 	return append(append(append(dst, exact.digits...), 'e'), exact.exponent...)
+}
+
+// isShortInteger reports an integer whose canonical spelling is the one that it has.
+func isShortInteger(src string) bool {
+	digits := strings.TrimPrefix(src, "-")
+	if digits == "" || len(digits) > 15 || digits[0] == '0' && len(src) > 1 {
+		return false
+	}
+	for i := 0; i < len(digits); i++ {
+		if digits[i] < '0' || digits[i] > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // decimal is the exact value of a JSON number: digits without zeros at either

@@ -156,6 +156,9 @@ func TestCanonicalProperties(t *testing.T) {
 		if again, err := Canonical(ca); err != nil || string(again) != string(ca) {
 			t.Fatalf("not idempotent: %s, %s, %v", ca, again, err)
 		}
+		if lib, err := viaLibrary(a); err != nil || string(lib) != string(ca) {
+			t.Fatalf("ours %s, the library's %s, %v", ca, lib, err)
+		}
 		// Where numbers fit doubles, the form is the library's RFC 8785.
 		lib := a.Clone()
 		if err := lib.Canonicalize(); err != nil || string(lib) != string(ca) {
@@ -163,6 +166,44 @@ func TestCanonicalProperties(t *testing.T) {
 		}
 		if d := Diff(a, b); len(d) != 0 {
 			t.Fatalf("Diff of two spellings = %v", d)
+		}
+	})
+}
+
+// viaLibrary is the canonical form as the library writes it, with our numbers.
+func viaLibrary(raw jsontext.Value) (jsontext.Value, error) {
+	v := raw.Clone()
+	err := v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, len(v))
+	for i := 0; i < len(v); {
+		end := i + 1
+		switch c := v[i]; {
+		case c == '"':
+			end, _ = skipString(v, i)
+		case c == '-' || c >= '0' && c <= '9':
+			end, _ = skipValue(v, i)
+			out = appendNumber(out, string(v[i:end]))
+			i = end
+			continue
+		}
+		out = append(out, v[i:end]...)
+		i = end
+	}
+	return out, nil
+}
+
+func FuzzCanonicalForm(f *testing.F) {
+	f.Add([]byte(` {"b":[1,-0,1e2,{"é":1,"z":"\u00e9\/","\u0061":2}],"\ud83d\ude00":{},"\ufb33":[]} `))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := Canonical(raw)
+		if err != nil {
+			return
+		}
+		if want, err := viaLibrary(raw); err != nil || string(got) != string(want) {
+			t.Fatalf("%q:\n got %q\nwant %q, %v", raw, got, want, err)
 		}
 	})
 }

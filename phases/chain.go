@@ -48,6 +48,10 @@ type Chain struct {
 	notes    []string
 	contexts []string
 	things   []Artifact
+
+	facts      *facts  // of the action as it stands
+	document   *Strict // as Document returns it; nil: not built yet
+	bagChecked bool    // the metadata that the chain began with is valid
 }
 
 // chainState is what a turn changes as a transaction.
@@ -70,11 +74,17 @@ type AskRef struct {
 // name normalised (see Normalize). metadata is the run's bag and is not changed. The
 // error is a *DecodeError for the invocation or of class ErrScope for the ceiling.
 func NewChain(inv Invocation, metadata Metadata, ceiling Scopes) (*Chain, error) {
+	return NewCheckedChain(Checked{}, inv, metadata, ceiling)
+}
+
+// NewCheckedChain is NewChain for an invocation that has been checked: its action and metadata, where they are the ones
+// of checked, are not checked again.
+func NewCheckedChain(checked Checked, inv Invocation, metadata Metadata, ceiling Scopes) (*Chain, error) {
 	inv, err := Normalize(inv)
 	if err != nil {
 		return nil, err
 	}
-	if err := inv.Validate(); err != nil {
+	if err := inv.validateAfter(checked); err != nil {
 		return nil, err
 	}
 	if err := ceiling.Validate(); err != nil {
@@ -84,6 +94,7 @@ func NewChain(inv Invocation, metadata Metadata, ceiling Scopes) (*Chain, error)
 		inv:      inv,
 		state:    chainState{action: inv.Action, scopes: inv.Scopes.Intersect(ceiling), metadata: metadata},
 		decision: Allow,
+		facts:    new(facts),
 	}, nil
 }
 
@@ -175,7 +186,9 @@ func (c *Chain) commit(turn Turn, pending *pending) TurnResult {
 	if result.Changed || pending.added {
 		result.Decision = HookTransform
 	}
+	before := c.state
 	c.state = pending.state
+	c.changed(before, pending.annotated)
 	if result.Changed {
 		c.revision++
 		if c.grant != nil { // the granted action is not the one that would run
@@ -234,6 +247,7 @@ type pending struct {
 	turn      Turn
 	state     chainState
 	added     bool // something was added to the verdict
+	annotated bool // something was added to the metadata
 	blocked   bool
 	reason    string
 	ask       *AskRef
@@ -302,7 +316,7 @@ func (p *pending) apply(effect Effect) error {
 		if p.state.metadata, err = annotate(p.state.metadata, turn.By, effect); err != nil {
 			return err
 		}
-		p.added = true
+		p.added, p.annotated = true, true
 	case EffectContext:
 		p.contexts, p.added = append(p.contexts, labelled(turn.By, effect.Text)), true
 	case EffectRetry:
@@ -381,7 +395,7 @@ func (c *Chain) Result() Verdict {
 		verdict.Notes = append(verdict.Notes,
 			fmt.Sprintf("%s dropped: the decision is %s", strings.Join(dropped, ", "), verdict.Decision))
 	}
-	digest, err := ActionDigest(c.View())
+	digest, err := c.digest()
 	if err != nil { // no digest, no binding of a verdict to what runs
 		verdict.Decision, verdict.Kind, verdict.DecidedBy = Block, KindProtocol, kernelName
 		verdict.Reason = "the action has no canonical form"

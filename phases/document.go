@@ -26,6 +26,15 @@ const timeFormat = time.RFC3339Nano
 // the caller's at /metadata/caller/KEY. Credential headers of pre_send are not
 // in the document.
 func Document(inv Invocation, metadata Metadata) (jsontext.Value, error) {
+	var judged jsontext.Value
+	if tool := inv.Tool(); tool != "" {
+		j := inv.judge(tool)
+		judged = j.document()
+	}
+	return document(inv, metadata, judged)
+}
+
+func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontext.Value, error) {
 	action, _, err := hideCredentials(inv.Phase, inv.Action)
 	if err != nil {
 		return nil, err
@@ -40,11 +49,8 @@ func Document(inv Invocation, metadata Metadata) (jsontext.Value, error) {
 		doc.member(action[m.name.start:m.name.end], action[m.value.start:m.value.end])
 		return true
 	})
-	if tool := inv.Tool(); tool != "" {
-		j := inv.judge(tool)
-		if raw := j.document(); raw != nil {
-			doc.raw("judged", raw)
-		}
+	if judged != nil {
+		doc.raw("judged", judged)
 	}
 	scopes, err := json.Marshal(inv.Scopes.Normalize())
 	if err != nil {

@@ -88,10 +88,13 @@ func FuzzDecodeAction(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, p string, raw []byte) {
 		phase := Phase(p)
-		if checkJSON(raw, limits{}) != nil {
-			return // callers check that first
-		}
 		a, err := DecodeAction(phase, raw)
+		if checkJSON(raw, limits{}) != nil {
+			if err == nil && checkJSON(raw, limits{maxBytes: math.MaxInt, maxDepth: maxCanonicalDepth}) != nil {
+				t.Fatalf("decoding takes what is not strict: %q", raw)
+			}
+			return // callers check that, too
+		}
 		if err != nil {
 			checkPlace(t, raw, err)
 			return

@@ -1,0 +1,41 @@
+package phases
+
+import (
+	"reflect"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Checked says that Validate has passed the action and the metadata of an invocation, in the memory in which they are.
+// Of any other invocation it says nothing, and the zero value of none. It holds while no code writes to that memory.
+type Checked struct {
+	phase    Phase
+	action   jsontext.Value
+	metadata map[string]jsontext.Value
+}
+
+// Check is Validate that also says what has been checked, for NewCheckedChain.
+func (inv *Invocation) Check() (Checked, error) {
+	if err := inv.Validate(); err != nil {
+		return Checked{}, err
+	}
+	return Checked{inv.Phase, inv.Action, inv.Metadata}, nil
+}
+
+// covers reports whether action and metadata of the invocation are those that were checked.
+func (c Checked) covers(inv *Invocation) bool {
+	return c.phase != "" && c.phase == inv.Phase && sameMemory(c.action, inv.Action) && sameMap(c.metadata, inv.Metadata)
+}
+
+func sameMap(a, b map[string]jsontext.Value) bool {
+	return len(a) == len(b) && reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer()
+}
+
+// validateAfter is Validate of an invocation of which something may have been checked before: ids, names, times and
+// scopes are always checked, action and metadata unless they are the ones that were.
+func (inv *Invocation) validateAfter(checked Checked) error {
+	if !checked.covers(inv) {
+		return inv.Validate()
+	}
+	return inv.validateEnvelope()
+}
