@@ -53,7 +53,14 @@ func (w *walker) assign(e *env, a *syntax.Assign) {
 			value.Text = old.v.Str + value.Text
 			value.Known = value.Known && old.known
 		}
+		switch old.fold {
+		case 'l':
+			value.Text, value.holes = strings.ToLower(value.Text), strings.ToLower(value.holes)
+		case 'u':
+			value.Text, value.holes = strings.ToUpper(value.Text), strings.ToUpper(value.holes)
+		}
 		v := text(value.Text)
+		v.fold = old.fold
 		v.known, v.glob = value.Known && len(value.Text) <= MaxWordText, value.Glob
 		if !v.known {
 			v.from = value.From
@@ -70,12 +77,20 @@ func (w *walker) assign(e *env, a *syntax.Assign) {
 func (w *walker) declare(e *env, x *syntax.DeclClause, c ctx) {
 	words := []Word{{Text: x.Variant.Value, Known: true}}
 	reference := x.Variant.Value == "nameref"
+	fold := byte(0)
 	for _, a := range x.Args {
 		reference = reference || a.Name == nil && a.Value != nil && isReference(a.Value.Lit())
 		if reference && a.Name != nil { // it stands for another variable from now on
 			defer e.forget(a.Name.Value)
 		}
 		w.substitutions(e, a, c)
+		if a.Name == nil && a.Value != nil {
+			fold = foldOf(a.Value.Lit(), fold)
+		} else if a.Name != nil && fold != 0 {
+			v := e.vars[a.Name.Value]
+			v.fold = fold
+			e.set(a.Name.Value, v)
+		}
 		if a.Name != nil && !a.Naked {
 			w.assign(e, a)
 			v := e.vars[a.Name.Value]
@@ -88,6 +103,23 @@ func (w *walker) declare(e *env, x *syntax.DeclClause, c ctx) {
 	}
 	w.run(e, words, nil, nil, c, w.raw(x))
 	w.exported(e, words, c, w.raw(x))
+}
+
+// foldOf returns the case that an option of declare gives to what is assigned, and the one of the options before it
+// otherwise.
+func foldOf(option string, before byte) byte {
+	if len(option) < 2 || option[0] != '-' && option[0] != '+' {
+		return before
+	}
+	for _, c := range []byte("lu") {
+		switch has := strings.IndexByte(option, c) > 0; {
+		case has && option[0] == '-':
+			return c
+		case has && before == c:
+			return 0
+		}
+	}
+	return before
 }
 
 // isReference reports the option with which a name stands for another variable.

@@ -46,6 +46,7 @@ func (w *walker) field(e *env, word *syntax.Word) (out []Word, open bool) {
 func (w *walker) plain(e *env, word *syntax.Word) ([]Word, bool) {
 	u := w.uses(e, word)
 	tilde := startsAtHome(word)
+	u.known = u.known && e.knowsDir(word)
 	if u.known {
 		if got, err := expand.Fields(w.config(e), word); err == nil {
 			var out []Word
@@ -65,6 +66,7 @@ func (w *walker) literal(e *env, word *syntax.Word) Word {
 	}
 	u := w.uses(e, word)
 	tilde := startsAtHome(word)
+	u.known = u.known && e.knowsDir(word)
 	if u.known {
 		if s, err := expand.Literal(w.config(e), word); err == nil {
 			return w.word(s, true, u.glob, tilde)
@@ -121,7 +123,7 @@ func (w *walker) partial(e *env, word *syntax.Word) (all, tail, holes string) {
 				return
 			}
 			one := &syntax.Word{Parts: []syntax.WordPart{p}}
-			if w.uses(e, one).known {
+			if w.uses(e, one).known && e.knowsDir(one) {
 				if s, err := expand.Literal(w.config(e), one); err == nil {
 					b.WriteString(s)
 					h.WriteString(s)
@@ -132,14 +134,31 @@ func (w *walker) partial(e *env, word *syntax.Word) (all, tail, holes string) {
 				part(q.Parts)
 				continue
 			}
-			b.WriteString(w.raw(p))
-			h.WriteString(w.hole(e, p))
+			if v, ok := e.partly(p); ok {
+				b.WriteString(v.v.Str)
+				h.WriteString(v.holes)
+			} else {
+				b.WriteString(w.raw(p))
+				h.WriteString(w.hole(e, p))
+			}
 			mark = b.Len()
 		}
 	}
 	part(word.Parts)
 	all = b.String()
 	return all, all[min(mark, len(all)):], h.String()
+}
+
+// partly returns the variable that a part of a word takes as it is, where its value is known in part.
+func (e *env) partly(p syntax.WordPart) (variable, bool) {
+	x, ok := p.(*syntax.ParamExp)
+	if !ok || x.Excl || x.Length || x.Index != nil || x.Slice != nil || x.Repl != nil ||
+		x.Exp != nil && !(x.Exp.Op == syntax.ErrorUnset || x.Exp.Op == syntax.ErrorUnsetOrNull) {
+		return variable{}, false
+	}
+	v := e.vars[paramName(x)]
+	known := strings.IndexFunc(v.holes, func(r rune) bool { return !isHole(r) })
+	return v, !v.known && known >= 0
 }
 
 func (w *walker) config(e *env) *expand.Config {
@@ -336,6 +355,16 @@ func hasGlob(s string) bool {
 		}
 	}
 	return false
+}
+
+// knowsDir reports that a word begins with neither ~+ nor ~-, or that the directory is known.
+func (e *env) knowsDir(word *syntax.Word) bool {
+	if !startsAtHome(word) {
+		return true
+	}
+	user, _, _ := strings.Cut(word.Parts[0].(*syntax.Lit).Value[1:], "/")
+	dir, ok := dirOf(user)
+	return !ok || e.vars[dir].known
 }
 
 // startsAtHome reports a word that begins with an unquoted ~. The mark tells the same of $HOME.

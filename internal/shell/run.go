@@ -321,6 +321,10 @@ func (w *walker) chdir(e *env, args []Word, open bool) {
 	if len(args) > 0 {
 		to = args[0]
 	}
+	if before := e.vars["OLDPWD"]; to.Text == "-" && before.known {
+		to = w.word(before.v.Str, true, false, false)
+	}
+	e.leave()
 	switch {
 	case open || !to.Known || to.Glob || to.Text == "-" || len(args) > 1:
 		to = Word{Text: to.Text}
@@ -333,6 +337,20 @@ func (w *walker) chdir(e *env, args []Word, open bool) {
 		e.set("PWD", text(to.Text))
 	} else {
 		e.forget("PWD")
+	}
+}
+
+// leave keeps the directory that a command is about to leave.
+func (e *env) leave() {
+	switch {
+	case e.cwd == nil:
+		e.set("OLDPWD", text(hereMark))
+	case !e.cwd.Known:
+		e.forget("OLDPWD")
+	case strings.HasPrefix(e.cwd.Text, "/") || e.cwd.Tilde || marked(e.cwd.Text):
+		e.set("OLDPWD", text(e.cwd.Text))
+	default:
+		e.set("OLDPWD", text(hereMark+"/"+e.cwd.Text))
 	}
 }
 

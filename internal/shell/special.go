@@ -251,6 +251,11 @@ func (r *reading) special(kind string, value Word, h handed) bool {
 		g, _ := wrapperOf("yarn")
 		h.args = h.args[1:]
 		r.wrapped(r.e, g, h)
+	case "~maybe-named": // the first word may be the name of a machine
+		r.code(r.e, joined(h.args, h.open), h.name, h.c, h.i, false, h.raw)
+		if len(h.args) > 1 {
+			r.code(r.e, joined(h.args[1:], h.open), h.name, h.c, h.i, false, h.raw)
+		}
 	case "~workspaces":
 		if value.Text == "foreach" {
 			g, _ := verbOf("yarn", "foreach")
@@ -329,9 +334,25 @@ func (r *reading) makeVariable(a Word, h handed) {
 		return
 	}
 	runs := strings.HasSuffix(name, "!") || strings.Contains(value, "$(shell") || strings.Contains(value, "${shell")
-	if strings.TrimRight(name, ":+?! ") == "SHELL" {
-		r.argvOpen(r.e, h.name, []Word{{Text: value, Known: a.Known}}, true, h.c, h.raw, h.i)
-	} else if runs {
+	variable := strings.TrimRight(name, ":+?! ")
+	if runs && variable != "SHELL" {
+		variable = ""
+	}
+	switch variable {
+	case "SHELL", "MAKE", "CC", "CXX", "LD", "AR", "AS", "RM", "INSTALL", "PYTHON", "GO", "NPM":
+		if a.Known && !strings.ContainsAny(value, " \t;|&`$") { // a program alone
+			if isShell(nameOf(Word{Text: value, Known: true})) || name != "SHELL" {
+				return
+			}
+			r.argvOpen(r.e, h.name, []Word{{Text: value, Known: true}}, true, h.c, h.raw, h.i)
+		} else if a.Known {
+			r.code(r.e, Word{Text: value, Known: true}, h.name, h.c, h.i, false, h.raw)
+		} else if name == "SHELL" {
+			r.argvOpen(r.e, h.name, []Word{{Text: value}}, true, h.c, h.raw, h.i)
+		}
+		return
+	}
+	if runs {
 		r.handsText(r.e, "make", Word{Text: value, Known: a.Known}, h)
 	}
 }

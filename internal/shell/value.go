@@ -15,6 +15,7 @@ type variable struct {
 	v     expand.Variable
 	from  []int  // the commands whose output it holds, where it is not known
 	holes string // its text with holes, where it is not known
+	fold  byte   // l, u: declare made all that is assigned lower or upper case
 }
 
 // env is the state of one shell as far as it is known. Subshells get a clone.
@@ -173,12 +174,26 @@ func (v variable) size() int {
 // Get and Each make an env an expand.Environ.
 func (e *env) Get(name string) expand.Variable {
 	if user, ok := strings.CutPrefix(name, "HOME "); ok {
+		if dir, ok := dirOf(user); ok {
+			return e.vars[dir].v
+		}
 		return text("~" + user).v // ~user stays as it is; no look-up on this machine
 	}
 	if v, ok := e.vars[name]; ok && v.known {
 		return v.v
 	}
 	return expand.Variable{}
+}
+
+// dirOf returns the variable that ~+ or ~- stands for.
+func dirOf(user string) (string, bool) {
+	switch user {
+	case "+":
+		return "PWD", true
+	case "-":
+		return "OLDPWD", true
+	}
+	return "", false
 }
 
 // Each is not used by expansion.

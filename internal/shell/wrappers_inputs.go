@@ -180,7 +180,7 @@ func plugs(name string) (grammar, bool) {
 			tail: tailNone}, true
 	case "vagrant":
 		return grammar{opts: "c,command=sh t p,plain machine-readable no-color color debug timestamp",
-			lenient: true, tail: tailNone,
+			lenient: true, tail: tailAfter,
 			remote: true}, true
 	case "nix-shell":
 		return grammar{opts: "run=sh command=sh p,packages A,attr: I: E,expr: exclude: arg:: argstr:: pure keep: " +

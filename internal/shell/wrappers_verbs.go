@@ -172,7 +172,7 @@ const uvRun = "with: with-editable: with-requirements: extra: all-extras no-extr
 
 // verbOf returns what a verb of the program runs. The key is the program, or its family, with the verbs before.
 func verbOf(key, verb string) (grammar, bool) {
-	for _, table := range []func(program, verb string) (grammar, bool){clusterVerb, launcherVerb} {
+	for _, table := range []func(program, verb string) (grammar, bool){clusterVerb, machineVerb, launcherVerb} {
 		if g, ok := table(key, verb); ok {
 			return g, true
 		}
@@ -608,7 +608,7 @@ func hosts(name string) (grammar, bool) {
 			"clear-env v,set-var: keep-var: u,uid: g,gid: c,context: " +
 			"f,rcfile: L,pty-log: P,lxcpath: o,logfile: l,logpriority: q,quiet d F", remote: true,
 			stdin: kindShell}, true
-	case "wsl":
+	case "wsl", "wsl.exe":
 		return grammar{opts: "d,distribution: u,user: cd: e,exec^ system shell-type: distribution-id: l! list! " +
 			"install! shutdown! t! terminate! status! update! " +
 			"export! import! set-version! unregister! mount! unmount!", tail: tailShell, remote: true,
