@@ -124,12 +124,16 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 func pairedName(s string, at int, member string) string {
 	head := s[max(0, at-120):at]
 	if member == "default" { // variable "db_password" {
-		_, rest, ok := strings.Cut(head, "variable \"")
-		if !ok || strings.Contains(rest, "}") {
+		const variable = "variable \""
+		i := strings.LastIndex(head, variable)
+		if i < 0 || strings.Contains(head[i:], "}") {
 			return ""
 		}
-		name, _, _ := strings.Cut(rest, "\"")
+		name, _, _ := strings.Cut(head[i+len(variable):], "\"")
 		return name
+	}
+	if line := strings.LastIndexByte(head, '\n'); line >= 0 { // of a pair, the name stands at most one line above
+		head = head[strings.LastIndexByte(head[:line], '\n')+1:]
 	}
 	i := max(strings.LastIndex(head, "name"), strings.LastIndex(head, "Name"), strings.LastIndex(head, "key"),
 		strings.LastIndex(head, "Key"))
@@ -144,9 +148,6 @@ func pairedName(s string, at int, member string) string {
 	end := 0
 	for end < len(rest) && inClass(rest[end], "w_-.") {
 		end++
-	}
-	if strings.Count(rest[end:], "\n") > 1 {
-		return ""
 	}
 	return rest[:end]
 }

@@ -187,8 +187,8 @@ func (d *detector) merge(s string, found []Finding) []Finding {
 // kubernetes finds the data of a Secret written as YAML: every value below data
 // or stringData.
 func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
+	kubernetesJSON(s, add)
 	if !strings.Contains(s, "kind: Secret") {
-		kubernetesJSON(s, add)
 		return
 	}
 	inData, indent := false, 0
@@ -214,47 +214,99 @@ func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 	}
 }
 
-// kubernetesJSON is the same for a Secret written as JSON inside of a text.
+// kubernetesJSON is the same for Secrets written as JSON inside of a text.
 func kubernetesJSON(s string, add func(kind string, from, to int)) {
-	head, _, ok := strings.Cut(s, `"Secret"`)
-	if !ok || !strings.HasSuffix(strings.TrimRight(head, ": \t"), `"kind"`) {
-		return
-	}
-	for _, member := range []string{`"data"`, `"stringData"`} {
-		at := strings.Index(s, member)
-		if at < 0 {
+	const secret = `"Secret"`
+	for at, done := 0, 0; ; {
+		i := strings.Index(s[at:], secret)
+		if i < 0 {
+			return
+		}
+		i += at
+		at = i + len(secret)
+		if !strings.HasSuffix(strings.TrimRight(s[max(0, i-64):i], ": \t"), `"kind"`) {
 			continue
 		}
-		at += len(member)
-		end := strings.IndexByte(s[at:], '}')
-		if end < 0 {
-			end = len(s) - at
+		to := len(s)
+		if n := strings.Index(s[at:], secret); n >= 0 {
+			to = at + n
 		}
-		end += at
-		for at < end { // "name": "value", …
-			colon := strings.IndexByte(s[at:end], ':')
-			if colon < 0 {
-				break
+		from, to := objectAround(s, done, at, to)
+		done = at
+		for _, member := range [...]string{`"data"`, `"stringData"`} {
+			if n := strings.LastIndex(s[from:at], member); n >= 0 {
+				kubernetesData(s, from+n+len(member), at, add)
 			}
-			at += colon + 1
-			for at < end && (s[at] == ' ' || s[at] == '{') {
-				at++
+			if n := strings.Index(s[at:to], member); n >= 0 {
+				kubernetesData(s, at+n+len(member), to, add)
 			}
-			if at >= end || s[at] != '"' {
-				continue
+		}
+	}
+}
+
+// objectAround returns where the object of JSON begins and ends in s[from:to] that s[at] stands in. Where its begin or
+// its end is not there, it is from, or to.
+func objectAround(s string, from, at, to int) (begin, end int) {
+	var open []int
+	for i := from; i < at; i++ {
+		switch s[i] {
+		case '"':
+			i = quotedEnd(s, i)
+		case '{':
+			open = append(open, i)
+		case '}':
+			open = open[:max(0, len(open)-1)]
+		}
+	}
+	if len(open) > 0 {
+		from = open[len(open)-1]
+	}
+	depth := 1
+	for i := at; i < to; i++ {
+		switch s[i] {
+		case '"':
+			i = quotedEnd(s, i)
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return from, i
 			}
-			from := at + 1
-			n := strings.IndexByte(s[from:end], '"')
-			if n < 0 {
-				break
-			}
-			if credible(s[from:from+n], strong, true) && s[from+n:min(len(s), from+n+2)] != `":` {
-				add("kubernetes-secret", from, from+n)
-			}
-			at = from + n + 1
-			if at < len(s) && s[at] == ':' {
-				at = from + n
-			}
+		}
+	}
+	return from, to
+}
+
+// kubernetesData finds the values of the object that begins behind s[at:]: "name": "value", …
+func kubernetesData(s string, at, limit int, add func(kind string, from, to int)) {
+	end := strings.IndexByte(s[at:limit], '}')
+	if end < 0 {
+		end = limit - at
+	}
+	end += at
+	for at < end {
+		colon := strings.IndexByte(s[at:end], ':')
+		if colon < 0 {
+			break
+		}
+		at += colon + 1
+		for at < end && (s[at] == ' ' || s[at] == '{') {
+			at++
+		}
+		if at >= end || s[at] != '"' {
+			continue
+		}
+		from := at + 1
+		n := strings.IndexByte(s[from:end], '"')
+		if n < 0 {
+			break
+		}
+		if credible(s[from:from+n], strong, true) && s[from+n:min(len(s), from+n+2)] != `":` {
+			add("kubernetes-secret", from, from+n)
+		}
+		at = from + n + 1
+		if at < len(s) && s[at] == ':' {
+			at = from + n
 		}
 	}
 }

@@ -57,22 +57,27 @@ func findPEMOf(s, name string, add func(kind string, from, to int)) {
 	}
 }
 
-// findPuTTY finds the private part of a PuTTY key file.
+// findPuTTY finds the private parts of PuTTY key files.
 func findPuTTY(s string, add func(kind string, from, to int)) {
-	i := strings.Index(s, "Private-Lines:")
-	if i < 0 {
-		return
-	}
-	from := i + len("Private-Lines:")
-	if nl := strings.IndexByte(s[from:], '\n'); nl >= 0 {
-		from += nl + 1
-	}
-	to := len(s)
-	if end := strings.Index(s[from:], "Private-MAC"); end >= 0 {
-		to = from + end
-	}
-	if to-from >= 16 {
-		add("private-key", from, to)
+	const head = "Private-Lines:"
+	for at := 0; ; {
+		i := strings.Index(s[at:], head)
+		if i < 0 {
+			return
+		}
+		from := at + i + len(head)
+		// What stands in the line itself is how many follow, or the key.
+		if nl := strings.IndexByte(s[from:], '\n'); nl >= 0 && nl < 16 {
+			from += nl + 1
+		}
+		to := len(s)
+		if end := strings.Index(s[from:], "Private-MAC"); end >= 0 {
+			to = from + end
+		}
+		if to-from >= 16 {
+			add("private-key", from, to)
+		}
+		at = to
 	}
 }
 

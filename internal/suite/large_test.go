@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,12 +40,32 @@ func TestLongResults(t *testing.T) {
 	for i := range many {
 		many[i] = "key " + token + " " + lines(4<<10)
 	}
+	// Tens of thousands of short texts, as a sheet or a log of records has them.
+	short, cells, secrets := make([]string, 50_000), make([]map[string]string, 15_000), make([]string, 5_000)
+	for i := range short {
+		short[i] = fmt.Sprintf("cell %07d", i)
+	}
+	for i := range cells {
+		cells[i] = map[string]string{"name": fmt.Sprintf("row %05d", i), "password": "", "state": "is open"}
+	}
+	for i := range secrets {
+		secrets[i] = fmt.Sprintf("%s%05d", token, i)
+	}
+	cells[7_000]["password"] = "Tr0ub4dor-and-3"
+	withOne := slices.Clone(short)
+	withOne[40_000] = token
 	for _, c := range []struct {
 		name, hook string
 		result     any
 		config     string
 		want       suite.Want
 	}{
+		{"50,000 short texts", "redact-secret", short, "", suite.Want{Decision: phases.Allow, Changed: []string{}}},
+		{"one of 50,000", "redact-secret", withOne, "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result/40000"}}},
+		{"one that its name gives away", "redact-secret", cells, "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result/7000/password"}}},
+		{"5,000 secrets", "redact-secret", secrets, "", suite.Want{Decision: phases.Allow}},
 		{"no secret", "redact-secret", lines(900 << 10), "", suite.Want{Decision: phases.Allow, Changed: []string{}}},
 		{"one in the middle of 600 KiB", "redact-secret", lines(300<<10) + token + lines(300<<10), "",
 			suite.Want{Decision: phases.Allow, Changed: []string{"/result"}}},

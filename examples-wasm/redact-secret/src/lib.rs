@@ -6,6 +6,10 @@ use belay_hook as hook;
 use hook::analysis::find_secrets;
 use hook::json::Value;
 use hook::{config, input};
+use std::collections::VecDeque;
+use together::{Together, SHORT};
+
+mod together;
 
 hook::export!(pre_plan => pre_plan, pre_send => pre_send, post_receive => post_receive, post_tool => post_tool);
 
@@ -92,8 +96,9 @@ fn clean(roots: &[&str]) -> hook::Result {
             Some(value) => value,
             None => continue,
         };
-        let mut changes = Vec::new();
-        walk(&mut value, &mut Vec::new(), &options, &mut changes)?;
+        let mut search = Search { options: &options, suspects: suspects(&value)?, texts: 0, changes: Vec::new() };
+        search.walk(&mut value, &mut Vec::new())?;
+        let changes = search.changes;
         replace(root, &value, changes)?;
     }
     Ok(())
@@ -147,52 +152,112 @@ fn shortened(text: &str) -> String {
     [&text[..head], &note, &text[tail..]].concat()
 }
 
-fn walk(v: &mut Value, steps: &mut Vec<String>, options: &Options, changes: &mut Vec<Change>) -> hook::Result {
+/// The numbers of the texts of a document that may hold a secret, as [`Search::walk`] counts them.
+fn suspects(value: &Value) -> Result<VecDeque<usize>, hook::Fail> {
+    // Memory comes back only at the end of a turn, so that the texts are measured before they are joined.
+    let (mut short, mut bytes) = (0, 0);
+    gather(value, "", &mut |name, text| {
+        if text.len() <= SHORT {
+            short += 1;
+            bytes += label(name).iter().map(|part| part.len()).sum::<usize>() + text.len();
+        }
+    });
+    let (mut together, mut long, mut texts) = (Together::new(short, bytes), Vec::new(), 0);
+    gather(value, "", &mut |name, text| {
+        match text.len() {
+            0..=SHORT => together.add(texts, &label(name), text),
+            _ => long.push(texts),
+        }
+        texts += 1;
+    });
+    let mut list = together.suspects()?;
+    list.append(&mut long);
+    list.sort_unstable();
+    Ok(list.into())
+}
+
+/// Tells of each text that is long enough for a secret, with the name of its member.
+fn gather(v: &Value, name: &str, tell: &mut dyn FnMut(&str, &str)) {
     match v {
-        Value::Text(text) => {
-            // An element of a list has no name of its own.
-            let name = steps.last().map(String::as_str).filter(|n| !n.bytes().all(|b| b.is_ascii_digit())).unwrap_or("");
-            if let Some(mut clean) = masked(name, text, options)? {
-                if clean.len() > MAX_EFFECT {
-                    if !options.shorten {
-                        return Err("a text holds a secret and is too long to take it out".into());
-                    }
-                    clean = shortened(&clean);
-                }
-                *text = clean.clone();
-                changes.push(Change { steps: steps.clone(), text: clean });
-            }
-        }
-        Value::Array(items) => {
-            for (i, item) in items.iter_mut().enumerate() {
-                steps.push(i.to_string());
-                walk(item, steps, options, changes)?;
-                steps.pop();
-            }
-        }
-        Value::Object(members) => {
-            for (member, item) in members {
-                steps.push(member.clone());
-                walk(item, steps, options, changes)?;
-                steps.pop();
-            }
-        }
+        Value::Text(text) if text.len() >= LEAST => tell(name, text),
+        Value::Array(items) => items.iter().for_each(|item| gather(item, "", tell)),
+        Value::Object(members) => members.iter().for_each(|(member, item)| gather(item, member, tell)),
         _ => {}
     }
-    Ok(())
 }
+
+/// The search for secrets in one document.
+struct Search<'a> {
+    options: &'a Options,
+    suspects: VecDeque<usize>,
+    texts: usize, // so many were passed
+    changes: Vec<Change>,
+}
+
+impl Search<'_> {
+    fn walk(&mut self, v: &mut Value, steps: &mut Vec<String>) -> hook::Result {
+        match v {
+            Value::Text(text) => self.text(text, steps)?,
+            Value::Array(items) => {
+                for (i, item) in items.iter_mut().enumerate() {
+                    steps.push(i.to_string());
+                    self.walk(item, steps)?;
+                    steps.pop();
+                }
+            }
+            Value::Object(members) => {
+                for (member, item) in members {
+                    steps.push(member.clone());
+                    self.walk(item, steps)?;
+                    steps.pop();
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &mut String, steps: &[String]) -> hook::Result {
+        if text.len() < LEAST {
+            return Ok(());
+        }
+        self.texts += 1;
+        if self.suspects.front() != Some(&(self.texts - 1)) {
+            return Ok(());
+        }
+        self.suspects.pop_front();
+        let name = steps.last().map(String::as_str).unwrap_or("");
+        if let Some(mut clean) = masked(name, text, self.options)? {
+            if clean.len() > MAX_EFFECT {
+                if !self.options.shorten {
+                    return Err("a text holds a secret and is too long to take it out".into());
+                }
+                clean = shortened(&clean);
+            }
+            *text = clean.clone();
+            self.changes.push(Change { steps: steps.to_vec(), text: clean });
+        }
+        Ok(())
+    }
+}
+
+/// Nothing that authenticates is shorter, and most strings of a request are.
+const LEAST: usize = 6;
 
 /// Members that hold prose or output, whose name says nothing about their content.
 const PLAIN: [&str; 9] = ["text", "content", "role", "type", "stdout", "stderr", "output", "message", "id"];
 
-/// The text without its secrets, or `None` when there are none. A telling name helps the detector, so it goes with the
-/// text as `name: text`.
-fn masked(name: &str, text: &str, options: &Options) -> Result<Option<String>, hook::Fail> {
-    // Nothing that authenticates is this short, and most strings of a request are.
-    if text.len() < 6 {
-        return Ok(None);
+/// What goes to the detector before a text: a telling name helps it. An element of a list has no name of its own.
+fn label(name: &str) -> [&str; 2] {
+    match name.bytes().all(|b| b.is_ascii_digit()) || PLAIN.contains(&name) {
+        true => ["", ""],
+        false => [name, ": "],
     }
-    let label = if name.is_empty() || PLAIN.contains(&name) { String::new() } else { format!("{}: ", name) };
+}
+
+/// The text without its secrets, or `None` when there are none.
+fn masked(name: &str, text: &str, options: &Options) -> Result<Option<String>, hook::Fail> {
+    let label = label(name).concat();
     let whole = format!("{}{}", label, text);
     let mut out = String::new();
     let mut done = label.len(); // up to here the text is in out, or is to be left out
