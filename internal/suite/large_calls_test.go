@@ -1,6 +1,8 @@
 package suite_test
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -39,7 +41,30 @@ func TestGuardsJudgeLargeCalls(t *testing.T) {
 		"many texts": `{"tool":"multi_write","args":{"file_path":"a.txt","edits":[` +
 			records(6000, `{"old_string":"x#","new_string":"a text, and some words more of it: #"}`) + `]}}`,
 	}
-	for _, name := range []string{"path-guard", "settings-guard", "command-guard"} {
+	// Calls that a hook has something to say about in its configuration.
+	searches := map[string]string{
+		"records beside a pattern": `{"tool":"glob","native_tool":"Glob","args":{"pattern":"**/*.py","rows":[` +
+			records(20000, `{"id":#,"state":"open","k":[1,2,"abc"]}`) + `]}}`,
+		"a long pattern": `{"tool":"glob","native_tool":"Glob","args":{"pattern":"**/` + strings.Repeat("a", 1<<20-1100) + `"}}`,
+		"a pattern of many names": `{"tool":"glob","native_tool":"Glob","args":{"pattern":"**/` + strings.Repeat("a/", 500_000) +
+			`"}}`,
+		"a pattern of many choices": `{"tool":"glob","native_tool":"Glob","args":{"pattern":"**/{` +
+			strings.Repeat("a,", 500_000) + `a}"}}`,
+		"much to ignore": `{"tool":"list","native_tool":"LS","args":{"path":".","ignore":["a"` +
+			strings.Repeat(`,"abcdef"`, 100_000) + `]}}`,
+	}
+	maps.Copy(searches, calls)
+	names := make([]string, 64) // of directories, as long as they may be
+	for i := range names {
+		names[i] = fmt.Sprintf(`"%d%s*a*b"`, i, strings.Repeat("x", 120))
+	}
+	exclude := `{"transformers":[{"name":"exclude_directories","config":{"into":["src"],"patterns":[` +
+		strings.Join(names, ",") + `]}},{"name":"exclude_directories"}]}`
+	config := `{"version":1,"tools":{"Glob":` + exclude + `,"LS":` + exclude + `,"exec":` + exclude + `,"multi_write":` + exclude +
+		`,"graph":` + exclude + `,"put":` + exclude + `}}`
+	configs := map[string]jsontext.Value{"command-intercept": jsontext.Value(config)}
+	for name, calls := range map[string]map[string]string{
+		"path-guard": calls, "settings-guard": calls, "command-guard": calls, "command-intercept": searches} {
 		module, err := os.ReadFile("../../examples-wasm/" + name + "/" + name + ".wasm")
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +76,7 @@ func TestGuardsJudgeLargeCalls(t *testing.T) {
 		hook := engine.Hook(name, module)
 		for call, action := range calls {
 			res, err := hook.Run(t.Context(), &suite.Case{Name: "one", Input: suite.Input{
-				Phase: phases.PreTool, Action: jsontext.Value(action), CWD: "/home/dev/project"}})
+				Phase: phases.PreTool, Action: jsontext.Value(action), CWD: "/home/dev/project"}, Config: configs[name]})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,13 @@ const DEFAULT: [&str; 5] = [".venv", "node_modules", "__pycache__", ".git", "*.e
 const PLACES: [&str; 5] = ["path", "dir_path", "directory", "target_directory", "cwd"];
 const PATTERNS: [&str; 5] = ["pattern", "glob", "include", "glob_pattern", "query"];
 
+/// All members that this transformer looks at.
+pub(crate) const MEMBERS: [&[&str]; 3] = [&PLACES, &PATTERNS, &["ignore", "command", "cmd"]];
+
+/// How many names of a path are looked at, and how long each may be: no system opens a path with more, or longer ones.
+const MAX_NAMES: usize = 4096;
+const MAX_NAME: usize = 255;
+
 pub(crate) fn apply(call: &mut Call, options: &Value) -> hook::Result {
     let own: Vec<&str> = options.list("patterns").iter().filter_map(Value::as_text).collect();
     let names: Vec<&str> = if options.get("patterns").is_some() { own } else { DEFAULT.to_vec() };
@@ -44,7 +51,8 @@ fn names_one(call: &Call, names: &[&str]) -> bool {
     let content = call.tool == "grep";
     PLACES.iter().chain(PATTERNS.iter().filter(|m| !(content && (**m == "pattern" || **m == "query")))).any(|member| {
         let text = call.text(member);
-        !text.starts_with('!') && text.split(|c| c == '/' || c == '\\').any(|part| names.iter().any(|n| glob::fits(n, part)))
+        let mut parts = text.split(|c| c == '/' || c == '\\').take(MAX_NAMES).filter(|n| n.len() <= MAX_NAME);
+        !text.starts_with('!') && parts.any(|part| names.iter().any(|n| glob::fits(n, part)))
     })
 }
 

@@ -35,7 +35,7 @@ pub fn into(pattern: &str, dirs: &[&str]) -> Option<String> {
     if pattern.starts_with(&head) {
         return Some(pattern.to_string());
     }
-    if pattern.starts_with("**") {
+    if pattern.starts_with("**") && head.len() + pattern.len() <= MAX {
         return Some(head + pattern);
     }
     None
@@ -45,10 +45,10 @@ pub fn into(pattern: &str, dirs: &[&str]) -> Option<String> {
 /// `PLACE/{REST,OTHER/**/REST,...}`, where each OTHER is a pattern of names that are not excluded. Globs have no "not";
 /// but the names that differ from a few are a finite list of patterns, such as `[!n]*`, `n[!o]*`, `no[!d]*` ...
 ///
-/// None where that cannot be said: no `**`, a place with a pattern, names with a pattern.
+/// None where that cannot be said: no `**`, a place with a pattern, names with a pattern, more than 8 KiB.
 pub fn without(pattern: &str, names: &[&str]) -> Option<String> {
     let plain: Vec<&str> = names.iter().copied().filter(|n| is_plain(n)).collect();
-    let at = pattern.find("**")?;
+    let at = pattern.find("**").filter(|_| pattern.len() <= MAX)?;
     let (place, rest) = (&pattern[..at], &pattern[at + 2..]);
     let is_dir = place.is_empty() || place.ends_with('/');
     if plain.is_empty() || !is_dir || place.contains(|c| "*?[]{}!\\".contains(c)) {
@@ -62,9 +62,15 @@ pub fn without(pattern: &str, names: &[&str]) -> Option<String> {
     let mut parts: Vec<String> = rests.clone();
     let mut others = Vec::new();
     other_names("", &plain, &mut others);
+    let mut length: usize = 0;
     for other in &others {
         for rest in &rests {
-            parts.push(if rest == "*" { format!("{}/**", other) } else { format!("{}/**/{}", other, rest) });
+            let part = if rest == "*" { format!("{}/**", other) } else { format!("{}/**/{}", other, rest) };
+            length += part.len();
+            if length > MAX {
+                return None;
+            }
+            parts.push(part);
         }
     }
     let made = format!("{}{{{}}}", place, parts.join(","));

@@ -8,7 +8,7 @@ mod glob;
 
 use belay_hook as hook;
 use hook::json::Value;
-use hook::{config, input, pointer};
+use hook::{config, input, pointer, Kind};
 
 hook::export!(pre_tool => pre_tool);
 
@@ -17,7 +17,7 @@ struct Call {
     tool: String,   // belay's name, such as glob
     native: String, // the runtime's own
     runtime: String,
-    args: Value, // as the transformers before have left them
+    args: Value, // those that a transformer looks at, as the transformers before have left them
     changed: Vec<String>,
     notes: Vec<String>, // for the agent
     refused: Option<String>,
@@ -54,10 +54,10 @@ fn pre_tool() -> hook::Result {
     if settings.get("enabled").and_then(Value::as_bool) == Some(false) {
         return Ok(());
     }
-    let args = match input::value("/args") {
-        Some(args @ Value::Object(_)) => args,
-        _ => return Ok(()),
-    };
+    if input::kind("/args") != Some(Kind::Object) {
+        return Ok(());
+    }
+    let args = looked_at(settings.list("transformers"));
     let runtime = input::text("/runtime").unwrap_or_default();
     let mut call = Call { tool, native, runtime, args, changed: Vec::new(), notes: Vec::new(), refused: None };
     for transformer in settings.list("transformers") {
@@ -74,6 +74,33 @@ fn pre_tool() -> hook::Result {
     }
     finish(call)
 }
+
+/// The arguments that the transformers look at. A call may have 1 MiB of others, which are not taken apart.
+fn looked_at(transformers: &[Value]) -> Value {
+    let mut names: Vec<&str> = exclude::MEMBERS.iter().flat_map(|list| list.iter().copied()).collect();
+    for transformer in transformers {
+        let defaults = transformer.get("config").and_then(|c| c.get("args")).map(Value::members).unwrap_or(&[]);
+        names.extend(defaults.iter().map(|(name, _)| name.as_str()));
+    }
+    names.sort_unstable();
+    names.dedup();
+    let mut members = Vec::new();
+    for name in names {
+        let path = pointer(&["args", name]);
+        let value = match input::kind(&path) {
+            None => continue,
+            Some(Kind::Text) => input::get(&path).filter(|text| text.len() <= MAX_VALUE).map(Value::Text),
+            Some(Kind::Array) => input::get(&path).filter(|json| json.len() <= MAX_VALUE).and_then(|json| Value::parse(&json)),
+            Some(_) => None,
+        };
+        members.push((name.to_string(), value.unwrap_or(Value::Null))); // it is there; what it says does not matter
+    }
+    Value::Object(members)
+}
+
+/// Longer texts and lists stay as they are, in bytes: no system opens such a path, and no command of this length is
+/// parsed.
+const MAX_VALUE: usize = 64 << 10;
 
 fn finish(call: Call) -> hook::Result {
     if let Some(reason) = call.refused {
