@@ -41,6 +41,15 @@ func TestGuardsJudgeLargeCalls(t *testing.T) {
 		"many texts": `{"tool":"multi_write","args":{"file_path":"a.txt","edits":[` +
 			records(6000, `{"old_string":"x#","new_string":"a text, and some words more of it: #"}`) + `]}}`,
 	}
+	// Commands of many words, and many commands: each name is looked up once, and with others.
+	words := map[string]string{}
+	for name, text := range map[string]string{
+		"a word again and again": "m " + strings.Repeat("rm ", 1878), "names": "m " + records(1000, " r#"), "tee": "tee " + records(1000, " r#"),
+		"rm": "rm " + records(1000, " r#"), "mv": "mv " + records(1000, " r#") + " d", "redirections": "m " + records(1000, " >r#"),
+	} {
+		words[name] = `{"tool":"exec","args":{"command":"` + strings.ReplaceAll(text, ",", "") + `"}}`
+	}
+	maps.Copy(words, calls)
 	// Calls that a hook has something to say about in its configuration.
 	searches := map[string]string{
 		"records beside a pattern": `{"tool":"glob","native_tool":"Glob","args":{"pattern":"**/*.py","rows":[` +
@@ -64,7 +73,7 @@ func TestGuardsJudgeLargeCalls(t *testing.T) {
 		`,"graph":` + exclude + `,"put":` + exclude + `}}`
 	configs := map[string]jsontext.Value{"command-intercept": jsontext.Value(config)}
 	for name, calls := range map[string]map[string]string{
-		"path-guard": calls, "settings-guard": calls, "command-guard": calls, "command-intercept": searches} {
+		"path-guard": calls, "settings-guard": words, "command-guard": calls, "command-intercept": searches} {
 		module, err := os.ReadFile("../../examples-wasm/" + name + "/" + name + ".wasm")
 		if err != nil {
 			t.Fatal(err)

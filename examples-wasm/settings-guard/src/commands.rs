@@ -55,8 +55,11 @@ fn contents(
         return Ok(None);
     }
     let text = writes::text_of(shell, c);
-    for f in files {
-        if guarded.profile(&[f.clone()], cwd)?.is_some() {
+    let mut judged = Vec::new(); // ways in which the text was read, and found harmless
+    let mut profiled = false;
+    for (f, profile) in files.iter().zip(guarded.profiles(files, cwd)?) {
+        if profile && !profiled {
+            profiled = true;
             let what = match &text {
                 Some(text) => texts::profile(guarded, text, deep)?,
                 None if matches!(c.name.as_str(), "vi" | "vim" | "nvim" | "nano" | "chmod" | "chown" | "touch") => None,
@@ -65,12 +68,13 @@ fn contents(
             if let Some(what) = what {
                 return Ok(Some(format!("{f} would be read by later shells: {what}")));
             }
-        } else if let Some(text) = text.as_deref().filter(|t| !t.is_empty()) {
+        } else if let Some(text) = text.as_deref().filter(|t| !profile && !t.is_empty()) {
             let base = f.rsplit('/').next().unwrap_or(f);
-            if let Some(kind) = Kind::of(f, text).or_else(|| run_here(shell, c, base)) {
+            if let Some(kind) = Kind::of(f, text).or_else(|| run_here(shell, c, base)).filter(|k| !judged.contains(k)) {
                 if let Some(what) = texts::judge(guarded, kind, text, deep + 1)? {
                     return Ok(Some(format!("{f} could be run then: {what}")));
                 }
+                judged.push(kind);
             }
         }
     }
@@ -79,16 +83,20 @@ fn contents(
 
 /// How a file that one command writes is run by another of the same text.
 fn run_here(shell: &Shell, writer: &Command, base: &str) -> Option<Kind> {
-    let is = |t: &str| t.rsplit('/').next() == Some(base);
-    for c in shell.commands.iter().filter(|c| *c != writer) {
+    let is = |t: &str| t.ends_with(base) && t.rsplit('/').next() == Some(base);
+    for c in shell.commands.iter().filter(|c| !std::ptr::eq(*c, writer)) {
+        let started = c.words.first().map_or(false, |w| is(&w.text));
         let named = c.args().iter().any(|w| is(&w.text)) || c.redirects.iter().any(|r| r.op == "<" && is(&r.target.text));
+        if !started && !named {
+            continue; // most commands of a long text
+        }
         let kind = match c.name.as_str() {
             "bash" | "sh" | "dash" | "zsh" | "ksh" | "source" | "." | "at" | "batch" => Kind::Shell,
             "crontab" => Kind::Cron,
             "git" | "patch" => Kind::Patch,
             "make" | "gmake" => Kind::Make,
             "xargs" => Kind::Names,
-            _ if c.words.first().map_or(false, |w| is(&w.text)) => return Some(Kind::Shell),
+            _ if started => return Some(Kind::Shell),
             _ if programs::interpreter(&c.name) => Kind::Code,
             _ => continue,
         };

@@ -1,5 +1,7 @@
 //! Which files switch belay off, and whether a name means one of them.
 
+use std::collections::BTreeSet;
+
 use belay_hook as hook;
 use hook::analysis;
 use hook::json::Value;
@@ -109,46 +111,46 @@ impl Guarded {
 
     /// The first name that means a protected file, in its own words.
     pub fn first(&self, names: &[String], cwd: Option<&str>, reach: Reach) -> Result<Option<String>, hook::Fail> {
-        self.find(names, cwd, |path| self.means(path, reach))
-    }
-
-    /// The first name that means a file of those that a shell, a login or the scheduler reads later.
-    pub fn profile(&self, names: &[String], cwd: Option<&str>) -> Result<Option<String>, hook::Fail> {
-        self.find(names, cwd, |path| PROFILES.iter().any(|s| ends(path, s)) || path.contains("claude_env_file"))
-    }
-
-    fn find(&self, names: &[String], cwd: Option<&str>, counts: impl Fn(&str) -> bool) -> Result<Option<String>, hook::Fail> {
-        for some in names.chunks(64) {
-            let texts: Vec<String> = some.iter().map(|n| joined(&braces(n), cwd)).collect();
-            let refs: Vec<&str> = texts.iter().map(|s| s.as_str()).collect();
-            let found = match analysis::path_resolve(&refs, cwd.filter(|d| d.starts_with('/'))) {
-                Ok(found) => found,
-                Err(hook::Errno::TooLarge) => return Ok(Some("a file whose name is too long to be judged".into())),
-                Err(e) => return Err(e.into()),
+        let mut asked = BTreeSet::new();
+        let names: Vec<&str> = names.iter().map(String::as_str).filter(|n| asked.insert(*n)).collect();
+        let mut hit = None;
+        resolve(&names, cwd, |i, form| {
+            hit = match form {
+                Form::Key(key) if !self.means(&key, reach) => None,
+                Form::TooLong => Some("a file whose name is too long to be judged".to_string()),
+                _ => Some(names[i].to_string()),
             };
-            for (i, p) in found.iter().enumerate() {
-                let keys = p.keys.iter().cloned().chain([p.path.to_lowercase(), p.resolved.to_lowercase()]);
-                if p.links == "loop" || keys.filter(|k| !k.is_empty()).any(|k| counts(&k)) {
-                    return Ok(Some(some[i].clone()));
-                }
-            }
-        }
-        Ok(None)
+            hit.is_some()
+        })?;
+        Ok(hit)
+    }
+
+    /// Which names mean files of those that a shell, a login or the scheduler reads later.
+    pub fn profiles(&self, names: &[String], cwd: Option<&str>) -> Result<Vec<bool>, hook::Fail> {
+        let mut out = vec![false; names.len()];
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        resolve(&names, cwd, |i, form| {
+            out[i] |= match form {
+                Form::Key(key) => PROFILES.iter().any(|s| key.ends(s)) || key.path.contains("claude_env_file"),
+                _ => true,
+            };
+            false
+        })?;
+        Ok(out)
     }
 
     /// Whether a cleaned path in lower case means something protected.
-    fn means(&self, path: &str, reach: Reach) -> bool {
-        let root = path == "/";
-        let path = path.trim_end_matches('/');
+    fn means(&self, key: &Key, reach: Reach) -> bool {
+        let (root, path) = (key.whole == "/", key.path);
         let below = |dir: &str| path == dir || path.starts_with(dir) && path[dir.len()..].starts_with('/');
         let above = |dir: &str| dir.len() > path.len() && dir.starts_with(path) && dir[path.len()..].starts_with('/');
         let far = path.split('/').next().map_or(false, |host| host.contains(':')); // HOST:PATH is on another machine
         if far {
             return false;
         }
-        if SETTINGS.iter().any(|s| ends(path, s))
+        if SETTINGS.iter().any(|s| key.ends(s))
             || self.own.iter().any(|d| below(d))
-            || OWN.iter().any(|d| ends(path, d) || inside(path, d))
+            || OWN.iter().any(|d| key.ends(d) || key.inside(d))
             || path.ends_with("/belay.sock")
         {
             return true;
@@ -156,7 +158,7 @@ impl Guarded {
         if reach == Reach::Files {
             return false;
         }
-        if DIRECTORIES.iter().any(|d| ends(path, d)) {
+        if DIRECTORIES.iter().any(|d| key.ends(d)) {
             return true;
         }
         match reach {
@@ -164,8 +166,8 @@ impl Guarded {
             Reach::Parents | Reach::Project => {
                 root || self.is_home(path)
                     || matches!(path, "/home" | "/users" | "/etc" | "~")
-                    || ends(path, ".local/state") && !path.starts_with("/tmp/")
-                    || ends(path, ".local") && self.is_home(path.rsplit_once('/').map_or("", |p| p.0))
+                    || key.ends(".local/state") && !path.starts_with("/tmp/")
+                    || key.ends(".local") && self.is_home(path.rsplit_once('/').map_or("", |p| p.0))
                     || self.own.iter().any(|d| above(d))
                     || !self.project.is_empty() && (above(&self.project) || reach == Reach::Project && path == self.project)
                         && !path.is_empty()
@@ -218,19 +220,80 @@ fn joined(name: &str, cwd: Option<&str>) -> String {
     }
 }
 
-/// Whether the last elements of a path match; the path may have patterns, too.
-fn ends(path: &str, suffix: &str) -> bool {
-    let want: Vec<&str> = suffix.split('/').collect();
-    let have: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
-    let bare = want.len() == 1 && have.last().map_or(true, |l| l.starts_with('*') || *l == "?*");
-    !bare && have.len() >= want.len() && have[have.len() - want.len()..].iter().zip(&want).all(|(h, w)| wild(h, w))
+/// A form in which the host knows a name.
+enum Form<'a> {
+    Key(Key<'a>),
+    /// Its links lead in a circle.
+    Loop,
+    TooLong,
 }
 
-/// Whether a path is below a directory of that name.
-fn inside(path: &str, dir: &str) -> bool {
-    let want: Vec<&str> = dir.split('/').collect();
-    let have: Vec<&str> = path.split('/').filter(|p| !p.is_empty()).collect();
-    !dir.starts_with("bin/") && have.windows(want.len()).any(|w| w.iter().zip(&want).all(|(h, w)| h == w || *w == "*"))
+/// Tells of each form of each name, by the name's index, until `tell` says that it is enough.
+fn resolve(names: &[&str], cwd: Option<&str>, mut tell: impl FnMut(usize, Form) -> bool) -> hook::Result {
+    for (chunk, some) in names.chunks(64).enumerate() {
+        let texts: Vec<String> = some.iter().map(|n| joined(&braces(n), cwd)).collect();
+        let refs: Vec<&str> = texts.iter().map(|s| s.as_str()).collect();
+        let found = match analysis::path_resolve(&refs, cwd.filter(|d| d.starts_with('/'))) {
+            Ok(found) => found,
+            Err(hook::Errno::TooLarge) => {
+                if (0..some.len()).any(|i| tell(chunk * 64 + i, Form::TooLong)) {
+                    return Ok(());
+                }
+                continue;
+            }
+            Err(e) => return Err(e.into()),
+        };
+        for (i, p) in found.iter().enumerate() {
+            let at = chunk * 64 + i;
+            let mut keys: Vec<String> = p.keys.iter().cloned().chain([p.path.to_lowercase(), p.resolved.to_lowercase()]).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            let mut keys = keys.iter().filter(|k| !k.is_empty());
+            if p.links == "loop" && tell(at, Form::Loop) || keys.any(|k| tell(at, Form::Key(Key::of(k)))) {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A cleaned path in lower case, taken apart.
+struct Key<'a> {
+    whole: &'a str,
+    path: &'a str, // without / at its end
+    elements: Vec<&'a str>,
+    plain: bool, // without patterns
+}
+
+impl Key<'_> {
+    fn of(whole: &str) -> Key {
+        let path = whole.trim_end_matches('/');
+        let elements = path.split('/').filter(|p| !p.is_empty()).collect();
+        Key { whole, path, elements, plain: !path.bytes().any(|b| matches!(b, b'*' | b'?' | b'[')) }
+    }
+
+    /// Whether the last elements match; they may have patterns, too.
+    fn ends(&self, suffix: &str) -> bool {
+        let mut have = self.elements.iter().rev();
+        suffix.rsplit('/').all(|w| have.next().map_or(false, |h| self.is(h, w))) && (suffix.contains('/') || !self.bare())
+    }
+
+    /// Whether the last element says next to nothing.
+    fn bare(&self) -> bool {
+        self.elements.last().map_or(true, |l| l.starts_with('*') || *l == "?*")
+    }
+
+    /// Whether an element of the path can mean an element of a list, most of which differ in their first letter.
+    fn is(&self, have: &str, want: &str) -> bool {
+        let first = want.as_bytes().first();
+        (!self.plain || first == Some(&b'*') || first == have.as_bytes().first()) && wild(have, want)
+    }
+
+    /// Whether the path is below a directory of that name, or is it.
+    fn inside(&self, dir: &str) -> bool {
+        let here = |at: usize| dir.split('/').enumerate().all(|(n, w)| self.elements.get(at + n).map_or(false, |h| *h == w || w == "*"));
+        !dir.starts_with("bin/") && (0..self.elements.len()).any(here)
+    }
 }
 
 /// Whether two elements can mean the same name; * stands for any text and ? for a character, in both.

@@ -236,7 +236,7 @@ pub fn contents(guarded: &Guarded, file: &str, texts: &[&str], deep: u32) -> Res
     if texts.iter().all(|t| t.is_empty()) {
         return Ok(None);
     }
-    let profiled = guarded.profile(&[file.to_string()], None)?.is_some();
+    let profiled = guarded.profiles(&[file.to_string()], None)?[0];
     for text in texts.iter().filter(|t| !t.is_empty()) {
         if profiled {
             if let Some(what) = profile(guarded, text, deep)? {

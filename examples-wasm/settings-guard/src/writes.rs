@@ -59,7 +59,7 @@ pub fn of(shell: &Shell, c: &Command) -> Written {
     let mut all = operands(c);
     // What a search or a list hands to it is an argument, too.
     if c.args_open && c.via.iter().any(|v| matches!(v.as_str(), "xargs" | "parallel" | "fd --exec" | "fd --exec-batch")) {
-        all.extend(shell.commands.iter().filter(|o| *o != c && o.via.is_empty()).flat_map(listed));
+        all.extend(shell.commands.iter().filter(|o| !std::ptr::eq(*o, c) && o.via.is_empty()).flat_map(listed));
     }
     if all.iter().any(|a| a.contains("{}")) {
         let found: Vec<String> = shell.commands.iter().filter(|o| o.name == "find").flat_map(found).collect();
@@ -317,10 +317,10 @@ fn landing(c: &Command, all: &[String]) -> Vec<String> {
         dirs.extend(sources.pop());
     }
     let mut out = Vec::new();
+    let all = c.name == "rsync" || c.has_flag('r', &["recursive", "archive"]) || c.has_flag('R', &[]) || c.has_flag('a', &[]);
     for d in dirs.iter().filter(|d| !d.starts_with("/tmp/") && !d.starts_with("/var/tmp/")) {
         for s in &sources {
             let base = s.trim_end_matches('/').rsplit('/').next().unwrap_or("");
-            let all = c.name == "rsync" || c.has_flag('r', &["recursive", "archive"]) || c.has_flag('R', &[]) || c.has_flag('a', &[]);
             let base = if matches!(base, "." | "") || s.ends_with('/') && all { "*" } else { base };
             if base == "*" && !d.contains(".c") && !d.contains("claude") && !d.contains("codex") {
                 continue; // what fills a directory is judged by itself
