@@ -27,6 +27,7 @@ type Outcome struct {
 	event    string
 	row      Expresses
 	contexts []string
+	puts     []string // for each step, what hooks put into the prompt, as putInto tells it; "": nothing
 }
 
 // Weigh combines the verdicts of an event. The error is of class ErrVerdicts or a
@@ -84,6 +85,7 @@ func (o *Outcome) add(runtime string, ev Event, step Step, v *phases.Verdict) er
 	}
 	o.Finals = append(o.Finals, v.Action)
 	o.Changed = append(o.Changed, phases.Diff(inv.Action, v.Action))
+	o.puts = append(o.puts, putInto(inv, v))
 	o.contexts = append(o.contexts, v.Contexts...)
 	if v.Decision == phases.Ask { // the runtime's own prompt shows the final action
 		if o.Decision != phases.Ask {
@@ -134,7 +136,7 @@ func (o *Outcome) express(runtime string, first phases.Phase) {
 				kept = append(kept, ptr)
 			case slices.ContainsFunc(row.Records, func(record string) bool { return phases.Covers(record, ptr) }):
 			default:
-				o.Stop("a hook changed " + inexpressible(runtime, row, first))
+				o.Stop("a hook changed " + inexpressible(runtime, row, first) + o.puts[i])
 				return
 			}
 		}
