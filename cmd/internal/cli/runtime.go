@@ -67,7 +67,8 @@ func lookup(args []string, flag string) (value string, given bool) {
 // point can still be answered in the event's own form.
 type runtimeCall struct {
 	payload []byte
-	read    bool // reading was tried
+	read    bool          // reading was tried
+	unread  *phases.Fault // why it was not read as a whole
 	opts    adapters.Options
 	answer  *adapters.Answer
 	late    *lateCall
@@ -127,10 +128,14 @@ func (a *App) workRuntime(ctx context.Context, adapter adapters.Adapter, args []
 		err = phases.NewFault(phases.KindLoad, "belay was not asked to decide anything", nil)
 	}
 	a.report(err)
+	fault := call.unread
+	if fault == nil {
+		fault = startFault(err)
+	}
 	if call.payload == nil && !call.read {
 		a.salvage(ctx, adapter, args, call)
 	}
-	return a.writeAnswer(adapter, call, a.refuseRuntime(ctx, adapter, call, args, startFault(err)))
+	return a.writeAnswer(adapter, call, a.refuseRuntime(ctx, adapter, call, args, fault))
 }
 
 // startFault is the failure of a belay that did not come as far as deciding.
@@ -208,6 +213,9 @@ func (a *App) readPayload(ctx context.Context, file string, ad adapters.Adapter,
 	defer closeIn()
 	p, err := hookcmd.ReadPayload(ctx, in, ad)
 	call.payload, call.opts.Scan, call.opts.Cut = p.Bytes, p.Scan, p.Cut
+	if err != nil {
+		call.unread = hookcmd.Unread(ad, err)
+	}
 	if call.late != nil {
 		known := *call
 		call.late.seen.Store(&known)

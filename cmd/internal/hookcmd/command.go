@@ -138,7 +138,7 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 // ask brings the payload to the daemon; dir is where a note goes when that fails, or "".
 func (c *Command) ask(ctx context.Context, e *event, daemon Daemon, dir string) int {
 	if err := c.read(ctx, e); err != nil {
-		return c.refuse(e, dir, phases.NewFault(phases.KindProtocol, "the payload could not be read", err))
+		return c.refuse(e, dir, Unread(e.ad, err))
 	}
 	return c.write(e, Ask(ctx, daemon, dir, e.ad, e.payload, e.opts, c.word))
 }

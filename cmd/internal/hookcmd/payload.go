@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // MaxInput is the size of the largest document that is read, in bytes. The
@@ -62,6 +63,24 @@ func ReadPayload(ctx context.Context, r io.Reader, ad adapters.Adapter) (p Paylo
 		p.Cut = true
 	}
 	return p, err
+}
+
+// Unread is the failure of an event whose payload was not read as a whole; err is an error of ReadPayload. It tells the
+// agent what happened, and what to do where that helps.
+func Unread(ad adapters.Adapter, err error) *phases.Fault {
+	text := "the event could not be judged: its payload could not be read"
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		text = fmt.Sprintf("the event could not be judged: its payload has more than %d MiB, and belay reads no more; "+
+			"do the same in smaller parts", largest(ad)>>20)
+	case errors.Is(err, ErrLate):
+		text = "the event could not be judged: its payload was not complete in time; try it again"
+	case errors.Is(err, ErrUnfinished):
+		text = "the event could not be judged: its payload ended before it was complete; try it again"
+	case errors.Is(err, ErrEmpty):
+		text = "the event could not be judged: its payload is empty"
+	}
+	return phases.NewFault(phases.KindProtocol, text, err)
 }
 
 // unfinished reports whether the bytes are strict JSON up to their end, and end inside it:
