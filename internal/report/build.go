@@ -199,9 +199,11 @@ func (p *part) turn(t *replay.TurnResult) {
 	}
 	switch {
 	case t.Base == nil:
-		g.Only.Now++
+		fuel := Pair{Now: t.Now.Fuel}
+		g.add(&Budget{Only: Counts{Now: 1}, Alone: Costs{Fuel: fuel, Most: fuel, Memory: Pair{Now: t.Now.MemoryPeak}}})
 	case t.Now == nil:
-		g.Only.Base++
+		fuel := Pair{Base: t.Base.Fuel}
+		g.add(&Budget{Only: Counts{Base: 1}, Alone: Costs{Fuel: fuel, Most: fuel, Memory: Pair{Base: t.Base.MemoryPeak}}})
 	case t.NotCompare:
 	default:
 		fuel := Pair{t.Base.Fuel, t.Now.Fuel}

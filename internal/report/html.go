@@ -60,7 +60,7 @@ func headline(r *Report) string {
 }
 
 // budgets are the hooks that take something else now, and those that do not.
-type budgets struct{ Moved, Still []Budget }
+type budgets struct{ Moved, Still []Row }
 
 func budgetsOf(r *Report) *budgets {
 	if len(r.Budgets) == 0 {
@@ -68,10 +68,12 @@ func budgetsOf(r *Report) *budgets {
 	}
 	out := new(budgets)
 	for _, b := range r.Budgets {
-		if b.Fuel.Base == b.Fuel.Now && b.Memory.Base == b.Memory.Now && b.Only == (Counts{}) {
-			out.Still = append(out.Still, b)
-		} else {
-			out.Moved = append(out.Moved, b)
+		for _, row := range b.Rows() {
+			if row.Moved() {
+				out.Moved = append(out.Moved, row)
+			} else {
+				out.Still = append(out.Still, row)
+			}
 		}
 	}
 	return out

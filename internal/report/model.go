@@ -119,7 +119,8 @@ type Change struct {
 	Is    string `json:"is,omitzero"`
 }
 
-// Budget sums the fuel and memory of a hook in turns that are on both sides.
+// Budget sums the fuel and memory of a hook in turns that are on both sides, and apart from these in turns that are on
+// one side only: those of a hook that is new, or gone, and those that an earlier block spares.
 type Budget struct {
 	Hook   string `json:"hook"`
 	Turns  int    `json:"turns"`
@@ -127,14 +128,70 @@ type Budget struct {
 	Most   Pair   `json:"most"`     // fuel of the dearest turn
 	Memory Pair   `json:"memory"`   // bytes, the highest peak
 	Only   Counts `json:"one_side"` // turns that are on one side only
+	Alone  Costs  `json:"one_side_cost,omitzero"`
+}
+
+// Costs are what the turns of each side took that the other side does not have.
+type Costs struct {
+	Fuel   Pair `json:"fuel"`   // of all these turns
+	Most   Pair `json:"most"`   // fuel of the dearest of them
+	Memory Pair `json:"memory"` // bytes, the highest peak
+}
+
+// Words for turns that one side only has.
+const (
+	RowNew  = "new"       // the hook had no turn in the recording
+	RowGone = "gone"      // it has none now
+	RowNow  = "only now"  // it has turns on both sides, and these beside them
+	RowThen = "only then" // the same of the recording
+)
+
+// Row is one line about what a hook costs. A side of which it does not speak has zeros.
+type Row struct {
+	Hook   string
+	Turns  int
+	Only   string // RowNew, RowGone, RowNow, RowThen; "" for turns that are on both sides
+	Fuel   Pair
+	Most   Pair
+	Memory Pair
+}
+
+// Moved reports whether the row speaks of a change.
+func (r Row) Moved() bool {
+	return r.Only != "" || r.Fuel.Base != r.Fuel.Now || r.Memory.Base != r.Memory.Now
+}
+
+// Rows returns the lines about the hook: first the turns that are on both sides, if any.
+func (b Budget) Rows() []Row {
+	var out []Row
+	if b.Turns > 0 {
+		out = append(out, Row{Hook: b.Hook, Turns: b.Turns, Fuel: b.Fuel, Most: b.Most, Memory: b.Memory})
+	}
+	if b.Only.Now > 0 {
+		only := RowNow
+		if b.Turns == 0 && b.Only.Base == 0 {
+			only = RowNew
+		}
+		out = append(out, Row{Hook: b.Hook, Turns: b.Only.Now, Only: only, Fuel: Pair{Now: b.Alone.Fuel.Now},
+			Most: Pair{Now: b.Alone.Most.Now}, Memory: Pair{Now: b.Alone.Memory.Now}})
+	}
+	if b.Only.Base > 0 {
+		only := RowThen
+		if b.Turns == 0 && b.Only.Now == 0 {
+			only = RowGone
+		}
+		out = append(out, Row{Hook: b.Hook, Turns: b.Only.Base, Only: only, Fuel: Pair{Base: b.Alone.Fuel.Base},
+			Most: Pair{Base: b.Alone.Most.Base}, Memory: Pair{Base: b.Alone.Memory.Base}})
+	}
+	return out
 }
 
 func (b *Budget) add(o *Budget) {
 	b.Turns += o.Turns
-	b.Fuel = Pair{plus(b.Fuel.Base, o.Fuel.Base), plus(b.Fuel.Now, o.Fuel.Now)}
-	b.Most = Pair{max(b.Most.Base, o.Most.Base), max(b.Most.Now, o.Most.Now)}
-	b.Memory = Pair{max(b.Memory.Base, o.Memory.Base), max(b.Memory.Now, o.Memory.Now)}
+	b.Fuel, b.Most, b.Memory = b.Fuel.plus(o.Fuel), b.Most.highest(o.Most), b.Memory.highest(o.Memory)
 	b.Only = Counts{b.Only.Base + o.Only.Base, b.Only.Now + o.Only.Now}
+	b.Alone = Costs{Fuel: b.Alone.Fuel.plus(o.Alone.Fuel), Most: b.Alone.Most.highest(o.Alone.Most),
+		Memory: b.Alone.Memory.highest(o.Alone.Memory)}
 }
 
 // Pair is a figure on both sides.
@@ -142,6 +199,10 @@ type Pair struct {
 	Base int64 `json:"base"`
 	Now  int64 `json:"now"`
 }
+
+func (p Pair) plus(o Pair) Pair { return Pair{plus(p.Base, o.Base), plus(p.Now, o.Now)} }
+
+func (p Pair) highest(o Pair) Pair { return Pair{max(p.Base, o.Base), max(p.Now, o.Now)} }
 
 // Delta is the change in per mille of the base; false when the base is nothing.
 func (p Pair) Delta() (int64, bool) {

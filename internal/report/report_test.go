@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,52 @@ func TestReportOfHugeFigures(t *testing.T) {
 	}
 	if page := forms(t, r)["html"]; bytes.Contains(page, []byte("width:-")) || bytes.Contains(page, []byte("ZgotmplZ")) {
 		t.Error("a bar has no length")
+	}
+}
+
+// A hook that one side alone has is shown with what it costs there, and so are turns that one side alone has.
+func TestReportShowsWhatNewHooksCost(t *testing.T) {
+	b := report.NewBuilder("budget", "")
+	b.Begin(recording.Header{})
+	side := func(fuel, memory int64) *replay.TurnSide { return &replay.TurnSide{Fuel: fuel, MemoryPeak: memory} }
+	for n := range 2 {
+		res := results(n)[0]
+		res.Turns = append(res.Turns,
+			replay.TurnResult{Hook: "fresh", Now: side(int64(n+1)*1_111_111, 3<<20)},
+			replay.TurnResult{Hook: "left", Base: side(2_222_222, 4<<20)},
+			replay.TurnResult{Hook: "ask-push", Now: side(3_333_333, 5<<20)})
+		b.Add(res)
+	}
+	b.End("sha256:x", 0)
+	r, err := b.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []report.Row
+	for _, g := range r.Budgets {
+		for _, row := range g.Rows() {
+			if row.Moved() && row.Hook != "command-guard" {
+				rows = append(rows, row)
+			}
+		}
+	}
+	want := []report.Row{
+		{Hook: "ask-push", Turns: 2, Only: report.RowNow, Fuel: report.Pair{Now: 6_666_666}, Most: report.Pair{Now: 3_333_333},
+			Memory: report.Pair{Now: 5 << 20}},
+		{Hook: "fresh", Turns: 2, Only: report.RowNew, Fuel: report.Pair{Now: 3_333_333}, Most: report.Pair{Now: 2_222_222},
+			Memory: report.Pair{Now: 3 << 20}},
+		{Hook: "left", Turns: 2, Only: report.RowGone, Fuel: report.Pair{Base: 4_444_444},
+			Most: report.Pair{Base: 2_222_222}, Memory: report.Pair{Base: 4 << 20}},
+	}
+	if !slices.Equal(rows, want) {
+		t.Errorf("%+v", rows)
+	}
+	f := forms(t, r)
+	if !bytes.Contains(f["html"], []byte("3\u202f333\u202f333")) || !bytes.Contains(f["html"], []byte("2 turns, gone")) {
+		t.Error("the page does not show them")
+	}
+	if !bytes.Contains(f["json"], []byte(`"one_side_cost"`)) || !bytes.Contains(f["json"], []byte("4444444")) {
+		t.Errorf("%s", f["json"])
 	}
 }
 

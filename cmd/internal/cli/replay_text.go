@@ -141,22 +141,30 @@ func (a *App) printRewrites(c report.Change) {
 func (a *App) printBudgets(r *report.Report) {
 	table := newTable("HOOK", "TURNS", "FUEL", "NOW", "CHANGE", "MEMORY", "NOW").alignRight(1, 2, 3, 4, 5, 6)
 	for _, b := range r.Budgets {
-		if b.Turns == 0 || b.Fuel.Base == b.Fuel.Now && b.Memory.Base == b.Memory.Now {
-			continue
+		for _, row := range b.Rows() {
+			if row.Moved() {
+				table.row(oneLine(row.Hook, 32), count(int64(row.Turns)), count(row.Fuel.Base), count(row.Fuel.Now),
+					changeText(row), bytesText(row.Memory.Base), bytesText(row.Memory.Now))
+			}
 		}
-		change := "new"
-		switch d, ok := b.Fuel.Delta(); {
-		case ok && d == 0 && b.Fuel.Base != b.Fuel.Now:
-			change = "< 0.1 %"
-		case ok:
-			change = fmt.Sprintf("%+.1f %%", float64(d)/10)
-		}
-		table.row(oneLine(b.Hook, 32), count(int64(b.Turns)), count(b.Fuel.Base), count(b.Fuel.Now), change,
-			bytesText(b.Memory.Base), bytesText(b.Memory.Now))
 	}
 	if len(table.rows) > 0 {
 		table.print(a.Out, a.palette())
 	}
+}
+
+// changeText says by how much the fuel of a hook has changed, or which side alone has the turns.
+func changeText(row report.Row) string {
+	d, ok := row.Fuel.Delta()
+	switch {
+	case row.Only != "":
+		return row.Only
+	case !ok:
+		return "new"
+	case d == 0 && row.Fuel.Base != row.Fuel.Now:
+		return "< 0.1 %"
+	}
+	return fmt.Sprintf("%+.1f %%", float64(d)/10)
 }
 
 // shadow reads from the record what observing hooks would have done, and calls each
