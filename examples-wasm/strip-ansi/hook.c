@@ -8,6 +8,7 @@ typedef struct {
   belay_text in;
   bool json;   // in is JSON source, not text
   uint32_t at; // next byte
+  uint32_t open; // no string ends before this byte: one that began earlier was looked at to here
 } scanner;
 
 enum {
@@ -87,6 +88,7 @@ static bool skip_csi(scanner *s) {
 // After ESC ] (and ESC P, X, ^, _): all up to BEL or the string terminator. One that never ends hides the rest on a
 // terminal as well; only its introducer goes, because the rest may matter to the reader.
 static void skip_string(scanner *s) {
+  if (s->at < s->open) return;
   scanner start = *s;
   for (;;) {
     uint32_t c = take(s);
@@ -96,6 +98,7 @@ static void skip_string(scanner *s) {
       return;
     }
     if (c == END || c == '\n') {
+      start.open = s->at;
       *s = start;
       return;
     }
@@ -180,6 +183,17 @@ static bool clean_json(belay_text in, belay_buf *out) {
   return changed;
 }
 
+// Whether anything could begin a sequence: nearly all results end here, and a document of many small strings costs much
+// more to go through.
+static bool may_hold(belay_text in, bool json) {
+  for (uint32_t i = 0; i < in.n; i++) {
+    char c = in.p[i];
+    if (c == ESC || c == (char)0xc2 || (json && c == '\\')) return true;
+    if (remove_invisible && (c == (char)0xd8 || c == (char)0xe2 || c == (char)0xef || c == (char)0xf3)) return true;
+  }
+  return false;
+}
+
 // One effect may have 256 KiB. A longer result stays as it is, unless the operator wants it blocked: colours are no
 // reason to withhold it.
 static bool fits(const belay_buf *out) {
@@ -199,7 +213,7 @@ BELAY_PHASE(post_tool) {
   belay_text path = BELAY_T("/result");
   int32_t kind = belay_input_kind(path);
   belay_text in = belay_input_get(path);
-  if (!belay_some(in)) return BELAY_OK;
+  if (!belay_some(in) || !may_hold(in, kind != BELAY_STRING)) return BELAY_OK;
   belay_buf out = {0};
   if (kind == BELAY_STRING) {
     scanner s = {.in = in};

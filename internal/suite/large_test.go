@@ -25,6 +25,15 @@ func lines(size int) string {
 	return b.String()[:size-1] + "\n"
 }
 
+// deep puts a text below sixty members, whose path is longer than one that a hook may name.
+func deep(text string) (v any) {
+	v = text
+	for range 60 {
+		v = map[string]any{"a member with a name of forty characters": v}
+	}
+	return v
+}
+
 // The built-in hooks for results deal with long ones: no secret gets through, and nothing is lost in silence.
 func TestLongResults(t *testing.T) {
 	set, err := builtin.Load()
@@ -65,6 +74,17 @@ func TestLongResults(t *testing.T) {
 			suite.Want{Decision: phases.Allow, Changed: []string{"/result/40000"}}},
 		{"one that its name gives away", "redact-secret", cells, "",
 			suite.Want{Decision: phases.Allow, Changed: []string{"/result/7000/password"}}},
+		{"one that lies deep", "redact-secret", deep(token), "", suite.Want{Decision: phases.Allow}},
+		{"a long text that lies deep", "result-capsule", deep(lines(20 << 10)), "",
+			suite.Want{Decision: phases.Allow, Changed: []string{}}},
+		{"a long text beside 50,000 short ones", "result-capsule", []any{short, lines(20 << 10)}, "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result/1"}}},
+		{"strings that do not end", "strip-ansi", strings.Repeat("\x1b]0;", 40_000), "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result"}}},
+		{"a sequence beside 12,000 short texts", "strip-ansi", []any{short[:12_000], "\x1b[31mred\x1b[0m"}, "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result/1"}}},
+		{"50,000 short texts without a sequence", "strip-ansi", short, "",
+			suite.Want{Decision: phases.Allow, Changed: []string{}}},
 		{"5,000 secrets", "redact-secret", secrets, "", suite.Want{Decision: phases.Allow}},
 		{"no secret", "redact-secret", lines(900 << 10), "", suite.Want{Decision: phases.Allow, Changed: []string{}}},
 		{"one in the middle of 600 KiB", "redact-secret", lines(300<<10) + token + lines(300<<10), "",

@@ -155,7 +155,8 @@ hooks:
     module: builtin:strip-ansi
     capabilities: ["rewrite:/result"]
 
-  # Secrets in messages and results are covered before a model sees them.
+  # Secrets in messages and results are covered before a model sees them. belay redacts the record by itself;
+  # ` + "`belay hook install builtin:audit-redact`" + ` masks more of it, such as addresses of mail.
   - name: redact-secret
     module: builtin:redact-secret
     capabilities: [find_secrets, "rewrite:/text", "rewrite:/system", "rewrite:/messages", "rewrite:/result"]

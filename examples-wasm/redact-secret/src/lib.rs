@@ -33,6 +33,8 @@ fn post_tool() -> hook::Result {
 const MAX_EFFECTS: usize = 30;
 /// One effect may have 256 KiB, with its path.
 const MAX_EFFECT: usize = 250 << 10;
+/// And a path of so many bytes.
+const MAX_PATH: usize = 1024;
 
 /// What the operator wants.
 struct Options {
@@ -106,10 +108,13 @@ fn clean(roots: &[&str]) -> hook::Result {
 
 /// Replaces the texts that have changed, or what holds many of them: the smallest parts that fit into the effects.
 fn replace(root: &str, value: &Value, changes: Vec<Change>) -> hook::Result {
-    if changes.len() <= MAX_EFFECTS {
+    let path = |steps: &[String]| {
+        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+        format!("{}{}", root, hook::pointer(&steps))
+    };
+    if changes.len() <= MAX_EFFECTS && changes.iter().all(|c| path(&c.steps).len() <= MAX_PATH) {
         for change in changes {
-            let steps: Vec<&str> = change.steps.iter().map(String::as_str).collect();
-            hook::rewrite_text(&format!("{}{}", root, hook::pointer(&steps)), &change.text);
+            hook::rewrite_text(&path(&change.steps), &change.text);
         }
         return Ok(());
     }
@@ -117,7 +122,7 @@ fn replace(root: &str, value: &Value, changes: Vec<Change>) -> hook::Result {
     for depth in (0..deepest).rev() {
         let mut parts: Vec<&[String]> = changes.iter().map(|c| &c.steps[..depth.min(c.steps.len())]).collect();
         parts.dedup(); // they are in the order of the document
-        if parts.len() > MAX_EFFECTS {
+        if parts.len() > MAX_EFFECTS || parts.iter().any(|part| path(part).len() > MAX_PATH) {
             continue;
         }
         let mut effects = Vec::new();
@@ -126,8 +131,7 @@ fn replace(root: &str, value: &Value, changes: Vec<Change>) -> hook::Result {
             if json.len() > MAX_EFFECT {
                 return Err("a document holds secrets and is too long to take them out".into());
             }
-            let steps: Vec<&str> = part.iter().map(String::as_str).collect();
-            effects.push((format!("{}{}", root, hook::pointer(&steps)), json));
+            effects.push((path(part), json));
         }
         for (path, json) in effects {
             hook::rewrite(&path, &json);

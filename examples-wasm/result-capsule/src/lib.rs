@@ -14,6 +14,8 @@ const MAX_ARTIFACT: usize = 240 << 10;
 const MAX_EFFECTS: usize = 1016 << 10;
 /// Bytes of an artifact's name before what is added to it; the host takes 256 in all.
 const MAX_NAME: usize = 120;
+/// Bytes of a path; the host takes no longer one. What stands deeper stays as it is.
+const MAX_PATH: usize = 1024;
 
 fn post_tool() -> hook::Result {
     let max = config::int("/max_bytes").unwrap_or(8192).max(256) as usize;
@@ -27,8 +29,12 @@ fn post_tool() -> hook::Result {
         }
         // Results with parts, such as {"stdout": ..., "stderr": ...}: each long part by itself.
         Some(Kind::Object | Kind::Array) => {
-            let value = input::value("/result").ok_or("the result cannot be read")?;
-            let mut walk = Walk { max, path: "/result".into(), name: "result".into(), found: Vec::new() };
+            let json = input::get("/result").ok_or("the result cannot be read")?;
+            if !has_long_text(&json, max) {
+                return Ok(()); // most results, some of which have tens of thousands of members
+            }
+            let value = Value::parse(&json).ok_or("the result cannot be read")?;
+            let mut walk = Walk { max, steps: Vec::new(), found: Vec::new() };
             walk.long_texts(&value);
             for (i, Long { path, mut name, text }) in walk.found.into_iter().enumerate() {
                 if name.len() > MAX_NAME {
@@ -50,11 +56,37 @@ struct Long<'a> {
     text: &'a str,
 }
 
-/// One walk over a result. The place is kept in one buffer, so that deep results cost no more than long ones.
+/// Whether JSON may have a text that is longer, as far as its quotes tell. An escape makes a text shorter, never longer.
+fn has_long_text(json: &str, max: usize) -> bool {
+    let (mut from, mut escaped, mut inside) = (0, false, false);
+    for (i, b) in json.bytes().enumerate() {
+        match b {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => {
+                if inside && i - from > max {
+                    return true;
+                }
+                inside = !inside;
+                from = i + 1;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A step from a value to one in it.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Item(usize),
+    Member(&'a str),
+}
+
+/// One walk over a result. Paths and names are made for what is found, so that deep results cost no more than long ones.
 struct Walk<'a> {
     max: usize,
-    path: String,
-    name: String,
+    steps: Vec<Step<'a>>,
     found: Vec<Long<'a>>, // the longest first, as many as may be put aside
 }
 
@@ -64,42 +96,56 @@ impl<'a> Walk<'a> {
             Value::Text(text) if text.len() > self.max => self.find(text),
             Value::Array(items) => {
                 for (i, item) in items.iter().enumerate() {
-                    let step = i.to_string();
-                    self.below(&step, &step, item);
+                    self.below(Step::Item(i), item);
                 }
             }
             Value::Object(members) => {
                 for (member, item) in members {
-                    if matches!(item, Value::Text(_) | Value::Array(_) | Value::Object(_)) {
-                        let safe: String = member.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
-                        let pointer = hook::pointer(&[member]);
-                        self.below(&pointer[1..], &safe, item);
-                    }
+                    self.below(Step::Member(member), item);
                 }
             }
             _ => {}
         }
     }
 
-    fn below(&mut self, step: &str, name: &str, v: &'a Value) {
-        let (path_was, name_was) = (self.path.len(), self.name.len());
-        self.path.push('/');
-        self.path.push_str(step);
-        if name_was <= MAX_NAME {
-            self.name.push('-');
-            self.name.push_str(name);
-        }
+    fn below(&mut self, step: Step<'a>, v: &'a Value) {
+        self.steps.push(step);
         self.long_texts(v);
-        self.path.truncate(path_was);
-        self.name.truncate(name_was);
+        self.steps.pop();
     }
 
     fn find(&mut self, text: &'a str) {
         let at = self.found.iter().position(|f| f.text.len() < text.len()).unwrap_or(self.found.len());
-        if at < MAX_CAPSULES {
-            self.found.insert(at, Long { path: self.path.clone(), name: self.name.clone(), text });
-            self.found.truncate(MAX_CAPSULES);
+        if at == MAX_CAPSULES {
+            return;
         }
+        let (path, name) = self.place();
+        if path.len() > MAX_PATH {
+            hook::log(Level::Warn, "a long text lies too deep to be put aside, so it stays as it is");
+            return;
+        }
+        self.found.insert(at, Long { path, name, text });
+        self.found.truncate(MAX_CAPSULES);
+    }
+
+    /// The path of the value, and the name of its artifact.
+    fn place(&self) -> (String, String) {
+        let (mut path, mut name) = ("/result".to_string(), "result".to_string());
+        for step in &self.steps {
+            let (pointer, short) = match step {
+                Step::Item(i) => (format!("/{}", i), i.to_string()),
+                Step::Member(member) => {
+                    let safe = member.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(40).collect();
+                    (hook::pointer(&[member]), safe)
+                }
+            };
+            path.push_str(&pointer);
+            if name.len() <= MAX_NAME {
+                name.push('-');
+                name.push_str(&short);
+            }
+        }
+        (path, name)
     }
 }
 
