@@ -69,7 +69,8 @@ func Open(ctx context.Context, cfg *Config, options Options) (*Kernel, error) {
 	if cfg == nil {
 		return nil, fmt.Errorf("%w: no configuration", ErrConfig)
 	}
-	k := &Kernel{options: options, audit: audit.Builder{Redactor: options.Redactor, Digester: options.Digester},
+	k := &Kernel{options: options, audit: audit.Builder{Redactor: options.Redactor,
+		Digester: options.Digester, Buffers: new(audit.Buffers)},
 		spool:   newSpool(options.SpoolPath),
 		journal: journal{options.IntentDir}, retained: newRetained(options.Retain),
 		watch: notes.NewClockWatch(options.ClockPath)}

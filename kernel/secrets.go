@@ -23,7 +23,8 @@ func (i *invocation) audit() *audit.Builder {
 			i.secrets = r.Remember()
 		}
 	}
-	return &audit.Builder{Redactor: i.secrets, Digester: i.kernel.options.Digester}
+	return &audit.Builder{Redactor: i.secrets, Digester: i.kernel.options.Digester,
+		Buffers: i.kernel.audit.Buffers}
 }
 
 // secretName refuses a turn that would use a secret as the name of metadata or of state. Values

@@ -75,7 +75,7 @@ func layers() map[string][]string {
 		"internal/runfiles":      {"phases", "internal/shell", "internal/files"},
 		"internal/sandbox":       {"phases", "tiers", "hostcalls", "internal/sandbox/...", "internal/files"},
 		"internal/sandbox/...":   {"internal/sandbox/..."},
-		"internal/audit":         {"phases", "internal/redact"},
+		"internal/audit":         {"phases", "internal/eventbytes", "internal/redact"},
 		"internal/notes":         {"phases", "leases", "internal/statedir", "internal/files"},
 		"internal/highwater/...": nil, // a directory for tests
 		"internal/highwater":     {"internal/files", "internal/statedir"},

@@ -17,7 +17,9 @@ const (
 
 // fit drops payloads until the record is small enough, the largest kind first
 // among those that can be computed again. Their digests stay.
-func (r *Record) fit() error {
+func (r *Record) fit(buffers *Buffers) error {
+	buffer := buffers.Get()
+	defer func() { buffers.Put(buffer) }()
 	const note = "not stored: the record would be too large"
 	drops := []func(){
 		func() {
@@ -34,11 +36,11 @@ func (r *Record) fit() error {
 		},
 	}
 	for {
-		doc, err := r.Document()
+		doc, err := r.document(buffer)
 		if err != nil {
 			return err
 		}
-		if len(doc) <= maxDocument && shallow(doc) {
+		if buffer = doc[:0]; len(doc) <= maxDocument && shallow(doc) {
 			return nil
 		}
 		if len(drops) == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -25,8 +26,11 @@ type document struct {
 
 // Document returns the record as audit hooks see it: the verdict's event, with
 // the events of the turns in the member hooks.
-func (r *Record) Document() (jsontext.Value, error) {
-	raw, err := json.Marshal(document{r.Verdict, append([]phases.Event{}, r.Hooks...)}, json.Deterministic(true))
+func (r *Record) Document() (jsontext.Value, error) { return r.document(nil) }
+
+// document is Document at the end of a buffer.
+func (r *Record) document(buffer []byte) ([]byte, error) {
+	raw, err := eventbytes.AppendRecord(buffer, &r.Verdict, r.Hooks)
 	if err != nil {
 		return nil, phases.NewFault(phases.KindAudit, "the record could not be encoded", err)
 	}

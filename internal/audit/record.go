@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/internal/redact"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -66,7 +67,11 @@ type Cutting interface {
 type Builder struct {
 	Redactor Redactor
 	Digester Digester
+	Buffers  *Buffers // in which records are measured; nil: each in one of its own
 }
+
+// Buffers are shared by builders. The zero value is ready, and safe for concurrent use.
+type Buffers = eventbytes.Pool
 
 // Invocation is what the record of a verdict says about the invocation.
 type Invocation struct {
@@ -183,7 +188,7 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 		rec.strip()
 		return rec, phases.NewFault(phases.KindAudit, "the record could not be redacted", err)
 	}
-	return rec, rec.fit()
+	return rec, rec.fit(b.Buffers)
 }
 
 // Digests makes the record as Build does when nothing can be redacted: it holds

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
@@ -213,7 +214,7 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 			return kernel.Receipt{}, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
 		}
 		batchIDs[e.ID] = e.Seq
-		body, err := json.Marshal(&e, json.Deterministic(true))
+		body, err := eventbytes.Append(nil, &e)
 		if err != nil {
 			return kernel.Receipt{}, fmt.Errorf("%w: encode event: %w", kernel.ErrUnavailable, err)
 		}

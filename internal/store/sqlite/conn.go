@@ -23,6 +23,7 @@ type conn struct {
 	oneRow  []string // the statement that reads one row of each table
 	hasher  restrict.Hasher
 	touched []touch // by the batch that is being written
+	body    []byte  // of the event that is being written
 }
 
 func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {

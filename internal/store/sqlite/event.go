@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
-
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -15,31 +15,35 @@ import (
 // not; the number, which only the writer can give, is the first member.
 const unnumbered = `{"seq":0,`
 
-// encode returns the events as they are stored, but for their numbers. It
-// changes the times in es to UTC.
-func encode(es []phases.Event) ([][]byte, error) {
-	out := make([][]byte, len(es))
+// encode returns the events as they are stored, but for their numbers, one behind the other in
+// buffer. It changes the times in es to UTC.
+func encode(buffer []byte, es []phases.Event) (bodies [][]byte, used []byte, err error) {
+	bodies = make([][]byte, len(es))
+	ends := make([]int, len(es))
 	for i, e := range es {
 		if e.ID == "" {
-			return nil, errors.New("event without an id")
+			return nil, buffer, errors.New("event without an id")
 		}
 		e.Seq, e.Restrictions, e.Time = 0, "", e.Time.UTC()
-		b, err := json.Marshal(&e, json.Deterministic(true))
-		if err != nil {
-			return nil, fmt.Errorf("encode event: %w", err)
+		if buffer, err = eventbytes.Append(buffer, &e); err != nil {
+			return nil, buffer, fmt.Errorf("encode event: %w", err)
 		}
-		if !bytes.HasPrefix(b, []byte(unnumbered)) {
-			return nil, errors.New("encode event: the number is not its first member")
-		}
-		out[i] = b
+		ends[i] = len(buffer)
 	}
-	return out, nil
+	at := 0
+	for i, end := range ends { // now that the buffer grows no more
+		bodies[i] = buffer[at:end:end]
+		if at = end; !bytes.HasPrefix(bodies[i], []byte(unnumbered)) {
+			return nil, buffer, errors.New("encode event: the number is not its first member")
+		}
+	}
+	return bodies, buffer, nil
 }
 
 // numbered returns the encoded event with its number and, unless it is "", with the
-// digest of the rows that restrict.
-func numbered(body []byte, seq int64, stamp string) []byte {
-	out := make([]byte, 0, len(body)+len(stampMember)+len(stamp)+21)
+// digest of the rows that restrict, at the beginning of out.
+func numbered(out, body []byte, seq int64, stamp string) []byte {
+	out = slices.Grow(out[:0], len(body)+len(stampMember)+len(stamp)+21)
 	out = append(out, unnumbered[:len(unnumbered)-2]...)
 	out = strconv.AppendInt(out, seq, 10)
 	if stamp != "" {
@@ -51,7 +55,8 @@ func numbered(body []byte, seq int64, stamp string) []byte {
 // writeEvent stores the event and makes it the next leaf.
 func writeEvent(c *conn, at *edge, e *phases.Event, body []byte, stamp string) error {
 	seq := at.size + 1
-	body = numbered(body, seq, stamp)
+	c.body = numbered(c.body, body, seq, stamp) // SQLite and the tree copy it
+	body = c.body
 	err := c.exec(
 		`INSERT INTO events (seq, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

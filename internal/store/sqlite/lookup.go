@@ -47,9 +47,9 @@ func term(member, value string) int64 {
 
 // looked are the members of an event, and of a query, that are in the lookup. Those come first
 // of which most values are rare.
-func looked(q *wire.Query) [9]struct{ member, value string } {
+func looked(q *wire.Query) [10]struct{ member, value string } {
 	return [...]struct{ member, value string }{
-		{"session", q.Session}, {"kind", string(q.Kind)}, {"binding", q.Binding}, {"agent", q.Agent}, {"tool", q.Tool},
+		{"invocation", q.Invocation}, {"session", q.Session}, {"kind", string(q.Kind)}, {"binding", q.Binding}, {"agent", q.Agent}, {"tool", q.Tool},
 		{"decision", q.Decision}, {"phase", string(q.Phase)}, {"type", string(q.Type)}, {"runtime", q.Runtime},
 	}
 }
@@ -66,7 +66,7 @@ func terms(q *wire.Query) (out []int64) {
 
 // facts returns the query that asks for everything that is looked up of an event.
 func facts(e *phases.Event) wire.Query {
-	return wire.Query{Session: e.Session, Kind: e.Kind, Binding: e.Binding, Agent: e.Agent, Tool: e.Tool,
+	return wire.Query{Invocation: e.Invocation, Session: e.Session, Kind: e.Kind, Binding: e.Binding, Agent: e.Agent, Tool: e.Tool,
 		Decision: e.Decision, Phase: e.Phase, Type: e.Type, Runtime: e.Runtime}
 }
 
@@ -218,9 +218,9 @@ func loadBlock(c *conn, number int64) (b *block, err error) {
 			p = places{}
 		}
 		b.terms[st.ColumnInt64(0)] = &p
-		for i := range blockEvents {
-			if p.has(i) {
-				b.counts[i]++
+		for i, w := range p {
+			for ; w != 0; w &= w - 1 {
+				b.counts[64*i+bits.TrailingZeros64(w)]++
 			}
 		}
 		return nil

@@ -90,6 +90,13 @@ var migrations = [...]string{
 	`CREATE INDEX events_rare ON events (type, seq, time_ns) WHERE ` + rareTypes + `;`,
 
 	lookupSchema,
+
+	// The lookup finds invocations and sessions as well, so that a commit need not write a page of
+	// each of these. Blocks that were made without invocations are made anew.
+	`DROP INDEX IF EXISTS events_invocation;
+	DROP INDEX IF EXISTS events_session;
+	DELETE FROM lookup;
+	DELETE FROM lookup_blocks;`,
 }
 
 // rareTypes is what SQLite has to find in a query, word for word, to use events_rare: all

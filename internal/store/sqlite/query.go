@@ -84,13 +84,10 @@ func (f *finder) search() error {
 	return f.scan(through)
 }
 
-// usesLookup reports whether a query is answered by blocks: not one for a single event or
-// invocation, which an index finds, and not one that takes all events as they come.
+// usesLookup reports whether a query is answered by blocks: not one for a single event, which an
+// index finds, and not one that takes all events as they come.
 func usesLookup(q *wire.Query) bool {
-	if q.ID != "" || q.Invocation != "" {
-		return false
-	}
-	return len(terms(q)) > 0 || q.Except != "" || !q.Since.IsZero() || !q.Until.IsZero()
+	return q.ID == "" && (len(terms(q)) > 0 || q.Except != "" || !q.Since.IsZero() || !q.Until.IsZero())
 }
 
 // scan searches the events behind through without the lookup.

@@ -34,10 +34,12 @@ type request struct {
 // Commit implements kernel.Store.
 func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	r := &request{batch: b, done: make(chan struct{})}
+	buffer := s.buffers.Get()
 	err := b.Valid()
 	if err == nil {
-		r.bodies, err = encode(b.Events)
+		r.bodies, buffer, err = encode(buffer, b.Events)
 	}
+	defer func() { s.buffers.Put(buffer) }() // the writer has written the bodies, or does not look at them
 	if err == nil {
 		err = s.submit(ctx, r)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -51,6 +52,8 @@ type Store struct {
 
 	heads  heads
 	schema func() (string, error) // what the migrations make
+
+	buffers eventbytes.Pool // of the events of commits
 
 	readers chan *conn // idle connections; nil stands for one not opened yet
 

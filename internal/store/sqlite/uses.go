@@ -337,7 +337,7 @@ func leaseByID(c *conn, id string) (out *leases.Lease, err error) {
 // event adds an event of the store's own, which covers the rows as they are then.
 func (w *writer) event(e phases.Event) error {
 	list := []phases.Event{e}
-	bodies, err := encode(list)
+	bodies, _, err := encode(nil, list)
 	if err != nil {
 		return err
 	}
