@@ -17,13 +17,16 @@ import (
 const indexPause = 2 * time.Millisecond
 
 // firstLook is when the indexer looks for missing blocks although nothing was written. Processes
-// that are soon over do without.
-const firstLook = time.Second
+// that are soon over do without. afterFailure is when it tries again.
+const (
+	firstLook    = time.Second
+	afterFailure = 30 * time.Second
+)
 
 // indexer makes the missing blocks of the lookup, the oldest first, whenever it is woken. What
 // it has done stands in the database: it goes on from there after a crash, and several
-// processes make each block once. A block that cannot be made is tried again when the next
-// one is due; until then its events are searched without the lookup.
+// processes make each block once. A block that cannot be made is tried again after a while;
+// until then its events are searched without the lookup.
 func (s *Store) indexer() {
 	defer close(s.indexed)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -45,6 +48,7 @@ func (s *Store) indexer() {
 			}
 			var err error
 			if more, err = s.indexBlock(ctx); err != nil {
+				first.Reset(afterFailure)
 				break
 			}
 		}
