@@ -10,6 +10,7 @@ use crate::hook::analysis::{Command, Word};
 use crate::places::{self, Place};
 use crate::text::{shown, Text};
 use crate::writes;
+use protected_files::search::Case;
 
 const RULE: &str = "disk";
 
@@ -140,8 +141,8 @@ fn removes(c: &Command) -> Option<&str> {
         }
         "dmsetup" => matches!(first, "remove" | "remove_all" | "wipe_table" | "clear"),
         "diskutil" => {
-            let first = first.to_lowercase();
-            let second = second.to_lowercase();
+            let first = first.lowered();
+            let second = second.lowered();
             let destroys = |v: &str| {
                 v.starts_with("erase") || v.starts_with("delete") || v.starts_with("zero") || v.starts_with("secureerase") || v.starts_with("random")
                     || v.starts_with("partition") || v.starts_with("reformat") || v.starts_with("split") || v.starts_with("merge") || v == "resetfusion"

@@ -49,6 +49,7 @@ use hook::{analysis, input};
 use finding::Finding;
 use options::{Answer, Options};
 
+hook::turn_allocator!();
 hook::export!(pre_tool => pre_tool);
 
 fn pre_tool() -> hook::Result {

@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem::ManuallyDrop;
 
 use crate::code;
 use crate::finding::Finding;
@@ -37,8 +38,9 @@ const OF_TEXT: [OfText; 2] = [remote_exec::whole, secret_read::whole];
 
 /// What the rules find in a text of the call.
 pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
+    // The turn ends with them: taking them apart is for nothing.
     let (shell, programs) = match read(&line.text)? {
-        Some(read) => read,
+        Some((shell, programs)) => (ManuallyDrop::new(shell), ManuallyDrop::new(programs)),
         None => return Ok(vec![too_long()]),
     };
     let complete = shell.ok && !shell.truncated;
@@ -66,6 +68,9 @@ pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
 
 /// Whether a text has characters by which a terminal shows something else than a shell reads.
 fn hides(text: &str) -> bool {
+    if text.bytes().all(|b| matches!(b, b' '..=b'~' | b'\t' | b'\n')) {
+        return false;
+    }
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let alone = c == '\r' && !matches!(chars.peek(), None | Some('\n'));

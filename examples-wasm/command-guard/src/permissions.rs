@@ -11,6 +11,7 @@ use crate::hook::analysis::{Command, Word};
 use crate::modes::{self, Effect};
 use crate::places::{self, Place};
 use crate::text::Text;
+use protected_files::search::Case;
 
 const RULE: &str = "permissions";
 
@@ -205,7 +206,7 @@ fn setcap(t: &Text, c: &Command) -> Option<String> {
         names_interpreter(&p.path) || p.open && names_interpreter(w.text.trim_end_matches(&[')', '"', '`'][..]).rsplit(' ').next().unwrap_or(""))
     });
     let strong = ["cap_setuid", "cap_setgid", "cap_dac", "cap_sys_admin", "cap_sys_ptrace", "cap_sys_module", "cap_chown", "cap_fowner", "all", "="];
-    let gives = |w: &&&Word| strong.iter().any(|s| w.text.to_lowercase().starts_with(s));
+    let gives = |w: &&&Word| strong.iter().any(|s| w.text.lowered().starts_with(s));
     file.or_else(|| words.first().filter(gives).and_then(|_| words.get(1))).map(|w| w.text.clone())
 }
 
@@ -232,7 +233,7 @@ fn chattr(t: &Text, c: &Command) -> Option<String> {
 }
 
 fn acl(t: &Text, c: &Command) -> Option<String> {
-    let texts = || c.args().iter().map(|w| w.text.to_lowercase());
+    let texts = || c.args().iter().map(|w| w.text.lowered());
     let gives = c.name.starts_with("takeown") || c.name == "Set-Acl" || texts().any(|a| matches!(a.as_str(), "/grant" | "/grant:r" | "/deny" | "/setowner" | "/g" | "/reset"));
     if !gives {
         return None;

@@ -6,6 +6,7 @@ use crate::finding::Finding;
 use crate::hook::analysis::{Command, Word};
 use crate::origin::Origin;
 use crate::text::{shown, Text};
+use protected_files::search::lower;
 
 const RULE: &str = "remote-exec";
 
@@ -29,8 +30,8 @@ pub fn whole(t: &Text) -> Option<Finding> {
 
 /// Programs of Windows that run what an address names.
 fn runs_address(c: &Command) -> bool {
-    let name = c.name.to_ascii_lowercase();
-    let loads = matches!(name.trim_end_matches(".exe"), "mshta" | "regsvr32" | "rundll32" | "wscript" | "cscript" | "msiexec");
+    let name = lower(&c.name);
+    let loads = matches!(name.strip_suffix(".exe").unwrap_or(&name), "mshta" | "regsvr32" | "rundll32" | "wscript" | "cscript" | "msiexec");
     loads && c.args().iter().any(|w| w.text.contains("http://") || w.text.contains("https://"))
 }
 

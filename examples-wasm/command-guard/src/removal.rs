@@ -7,6 +7,7 @@ use crate::args::{flag, long, operands, values};
 use crate::hook::analysis::{Command, Word};
 use crate::places::{self, Place};
 use crate::text::Text;
+use protected_files::search::Case;
 
 /// One place that loses what is there.
 pub struct Removal {
@@ -82,7 +83,7 @@ pub fn of(t: &Text, c: &Command) -> Vec<Removal> {
         }
         "rsync" => rsync(t, c),
         "robocopy" | "Robocopy" | "robocopy.exe" => {
-            let mirrors = c.args().iter().any(|w| matches!(w.text.to_lowercase().as_str(), "/mir" | "/purge"));
+            let mirrors = c.args().iter().any(|w| matches!(w.text.lowered().as_str(), "/mir" | "/purge"));
             let words: Vec<&Word> = c.args().iter().filter(|w| !w.text.starts_with('/')).skip(1).take(1).collect();
             if mirrors { all(words, "delete what is below", true, false) } else { Vec::new() }
         }

@@ -10,6 +10,7 @@ pub mod names;
 mod programs;
 pub mod resolve;
 pub mod rules;
+pub mod search;
 pub mod spelling;
 pub mod stores;
 pub mod strings;

@@ -1,33 +1,40 @@
 //! What programs do with the files that their arguments name. A program that is not listed reads what it names.
 
+use crate::search::{self, listed, lower};
+use crate::search::Case;
+
 /// Programs that name files without showing what is in them, or write them, or source them; also shells, whose text
-/// the host takes apart.
+/// the host takes apart. Sorted, as the lists below.
 const NAMING: &[&str] = &[
-    "", ":", "ls", "dir", "vdir", "exa", "eza", "lsd", "stat", "test", "[", "[[", "chmod", "chown", "chgrp", "chattr", "lsattr", "setfacl",
-    "getfacl", "chcon", "restorecon", "touch", "mkdir", "rmdir", "rm", "unlink", "trash", "trash-put", "gio", "shred", "srm", "truncate",
-    "df", "du", "dust", "ncdu", "tree", "realpath", "readlink", "basename", "dirname", "file", "which", "whereis", "type", "command", "echo", "printf",
-    "cd", "pushd", "popd", "pwd", "export", "declare", "local", "typeset", "readonly", "unset", "set", "setenv", "alias", "unalias",
-    "true", "false", "read", "mapfile", "readarray", "source", ".", "tee", "sponge", "trap", "exit", "return", "kill", "sleep", "wait",
-    "lsof", "fuser", "namei", "findmnt", "mountpoint", "umount", "mktemp", "inotifywait", "ssh-add", "ssh-agent", "ssh-keygen",
-    "ssh-copy-id", "ssh-keyscan", "useradd", "usermod", "adduser", "userdel", "passwd", "id", "groups", "getent", "systemctl",
-    "journalctl", "service", "pgrep", "pkill", "killall", "ps", "dotenv", "dotenvx", "env-cmd", "direnv", "foreman", "honcho",
-    "make", "gmake", "just", "task", "npm", "pnpm", "yarn", "bun", "go", "cargo", "sudo", "doas", "env", "nice", "nohup", "timeout", "gtimeout", "time", "xargs",
-    "gxargs", "parallel", "exec", "setsid", "stdbuf", "ionice", "chrt", "taskset", "eval", "bash", "sh", "dash", "zsh", "ksh", "fish",
-    "mkcert", "step", "visudo", "getopts", "let", "until", "hash", "complete", "compgen", "builtin", "gh-dash", "fc-list",
+    "", ".", ":", "[", "[[", "adduser", "alias", "basename", "bash", "builtin", "bun", "cargo", "cd", "chattr",
+    "chcon", "chgrp", "chmod", "chown", "chrt", "command", "compgen", "complete", "dash", "declare", "df", "dir",
+    "direnv", "dirname", "doas", "dotenv", "dotenvx", "du", "dust", "echo", "env", "env-cmd", "eval", "exa", "exec",
+    "exit", "export", "eza", "false", "fc-list", "file", "findmnt", "fish", "foreman", "fuser", "getent", "getfacl",
+    "getopts", "gh-dash", "gio", "gmake", "go", "groups", "gtimeout", "gxargs", "hash", "honcho", "id",
+    "inotifywait", "ionice", "journalctl", "just", "kill", "killall", "ksh", "let", "local", "ls", "lsattr", "lsd",
+    "lsof", "make", "mapfile", "mkcert", "mkdir", "mktemp", "mountpoint", "namei", "ncdu", "nice", "nohup", "npm",
+    "parallel", "passwd", "pgrep", "pkill", "pnpm", "popd", "printf", "ps", "pushd", "pwd", "read", "readarray",
+    "readlink", "readonly", "realpath", "restorecon", "return", "rm", "rmdir", "service", "set", "setenv",
+    "setfacl", "setsid", "sh", "shred", "sleep", "source", "sponge", "srm", "ssh-add", "ssh-agent", "ssh-copy-id",
+    "ssh-keygen", "ssh-keyscan", "stat", "stdbuf", "step", "sudo", "systemctl", "task", "taskset", "tee", "test",
+    "time", "timeout", "touch", "trap", "trash", "trash-put", "tree", "true", "truncate", "type", "typeset",
+    "umount", "unalias", "unlink", "unset", "until", "useradd", "userdel", "usermod", "vdir", "visudo", "wait",
+    "whereis", "which", "xargs", "yarn", "zsh",
 ];
 
 /// Whether a program only names files.
 pub fn names_only(name: &str) -> bool {
-    NAMING.contains(&name)
+    listed(NAMING, name)
 }
+
+const EXPRESSION: &[&str] = &[
+    "ack", "ag", "ast-grep", "awk", "egrep", "fgrep", "gawk", "gojq", "grep", "gsed", "jaq", "jq", "mawk", "nawk",
+    "perl", "rename", "rg", "ruby", "sd", "sed", "ugrep", "yq", "zgrep",
+];
 
 /// Programs whose first operand is what they look for, or do, and no file.
 pub fn takes_expression(name: &str) -> bool {
-    matches!(
-        name,
-        "grep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ag" | "ack" | "ugrep" | "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk" | "jq" | "gojq"
-            | "jaq" | "yq" | "ast-grep" | "sd" | "rename" | "perl" | "ruby"
-    )
+    listed(EXPRESSION, name)
 }
 
 /// Options whose value is the expression, so that every operand is a file.
@@ -62,7 +69,7 @@ pub fn code_option(name: &str, arg: &str) -> bool {
         "lua" | "luajit" | "julia" | "elixir" | "rscript" | "guile" | "groovy" | "scala" => &['e'],
         "psql" | "pgcli" | "duckdb" => return matches!(arg, "-c" | "--command"),
         "mysql" | "mariadb" => return matches!(arg, "-e" | "--execute"),
-        "pwsh" | "powershell" => return matches!(arg.to_lowercase().as_str(), "-c" | "-command" | "/c"),
+        "pwsh" | "powershell" => return matches!(arg.lowered().as_str(), "-c" | "-command" | "/c"),
         "vim" | "nvim" | "vi" | "ex" | "view" => return matches!(arg, "-c" | "--cmd") || arg.starts_with('+'),
         "emacs" | "emacsclient" => return matches!(arg, "--eval" | "-eval"),
         "lftp" => &['c', 'e'],
@@ -72,14 +79,15 @@ pub fn code_option(name: &str, arg: &str) -> bool {
     arg.starts_with('-') && !arg.starts_with("--") && arg.ends_with(letters)
 }
 
+const INTERPRETERS: &[&str] = &[
+    "awk", "bc", "bun", "deno", "duckdb", "ed", "elixir", "ex", "expect", "ftp", "gdb", "gnuplot", "groovy",
+    "ipython", "irb", "julia", "lftp", "lua", "luajit", "mariadb", "mysql", "node", "osascript", "perl", "php",
+    "powershell", "psql", "pwsh", "python", "rscript", "ruby", "sftp", "sqlite", "tclsh",
+];
+
 /// Programs that take a whole program as an operand or on their standard input.
 pub fn interprets(name: &str) -> bool {
-    matches!(
-        family(name),
-        "python" | "node" | "deno" | "bun" | "perl" | "ruby" | "php" | "lua" | "luajit" | "julia" | "elixir" | "rscript" | "psql" | "mysql"
-            | "mariadb" | "sqlite" | "duckdb" | "pwsh" | "powershell" | "osascript" | "tclsh" | "expect" | "gdb" | "ed" | "ex" | "bc" | "irb"
-            | "ipython" | "awk" | "sftp" | "ftp" | "lftp" | "gnuplot" | "groovy"
-    )
+    listed(INTERPRETERS, family(name))
 }
 
 /// The program without its version: python3.11 is python.
@@ -105,9 +113,9 @@ pub enum Use {
 
 /// What a long option's value is, by what the option is called. Programs that are not listed use keys as they say.
 pub fn long_option(program: &str, option: &str) -> Use {
-    let o = option.to_lowercase();
-    let has = |list: &[&str]| list.iter().any(|w| o.contains(w));
-    match (program, o.as_str()) {
+    let o = lower(option);
+    let has = |list: &[&str]| list.iter().any(|w| search::has(&o, w));
+    match (program, o.as_ref()) {
         ("curl" | "wget", _) if has(&["upload", "post-file", "body-file", "data", "form", "json"]) => return Use::Reads,
         ("docker" | "podman" | "nerdctl", "volume" | "mount" | "device") => return Use::Reads,
         ("grep" | "egrep" | "rg" | "ag" | "ack" | "ugrep", "include" | "glob" | "iglob") => return Use::Reads,
@@ -116,13 +124,13 @@ pub fn long_option(program: &str, option: &str) -> Use {
         ("jq" | "gojq" | "jaq", _) if has(&["rawfile", "slurpfile", "argfile"]) => return Use::Reads,
         _ => {}
     }
-    let names = [
+    const NAMES: &[&str] = &[
         "key", "cert", "cacert", "ca-", "cafile", "capath", "cabundle", "ssl", "tls", "pem", "identity", "kubeconfig", "env-file", "envfile", "env_file",
         "dotenv", "credential", "netrc", "config", "exclude", "ignore", "skip", "out", "dest", "target", "password-file", "passphrase", "passwd",
         "secret", "sign", "trust", "message", "title", "body", "subject", "comment", "description", "notes", "label", "name", "regexp", "grep",
         "pattern", "filter", "author", "query", "search", "format", "template", "rsh", "ssh", "log", "chdir", "reference", "env", "profile", "user",
     ];
-    if o == "c" || o == "ca" || has(&names) {
+    if o == "c" || o == "ca" || has(NAMES) {
         return Use::Names;
     }
     Use::Reads
@@ -162,14 +170,16 @@ pub fn copies(name: &str) -> bool {
     matches!(name, "cp" | "gcp" | "mv" | "gmv" | "ln" | "gln" | "install" | "link" | "scp" | "rsync" | "rclone" | "gsutil" | "ditto" | "pscp")
 }
 
+const DEEP: &[&str] = &[
+    "7z", "7za", "7zz", "aws", "borg", "bsdtar", "cp", "cpio", "croc", "ditto", "docker", "duplicity", "gcp", "gln",
+    "gmv", "gsutil", "gtar", "http-server", "live-server", "ln", "magic-wormhole", "mount", "mv", "nerdctl",
+    "podman", "rar", "rclone", "rdiff-backup", "restic", "rsync", "scp", "serve", "sshfs", "tar", "unison",
+    "wormhole", "zip",
+];
+
 /// Programs that go through directories: to give them one is to give them all that is below it.
 pub fn goes_deep(name: &str) -> bool {
-    matches!(
-        name,
-        "cp" | "gcp" | "mv" | "gmv" | "ln" | "gln" | "scp" | "rsync" | "rclone" | "gsutil" | "ditto" | "tar" | "bsdtar" | "gtar" | "zip" | "7z" | "7za" | "7zz"
-            | "rar" | "cpio" | "restic" | "borg" | "duplicity" | "croc" | "wormhole" | "sshfs" | "serve" | "http-server" | "docker" | "podman"
-            | "nerdctl" | "aws" | "mount" | "rdiff-backup" | "unison" | "magic-wormhole" | "live-server"
-    )
+    listed(DEEP, name)
 }
 
 /// Programs of which nothing but the directory's name makes them go deep.
@@ -177,16 +187,19 @@ pub fn searches(name: &str) -> bool {
     matches!(name, "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" | "ugrep")
 }
 
+const READING: &[&str] = &[
+    "ack", "ag", "awk", "b2sum", "base32", "base64", "basenc", "bat", "batcat", "bzcat", "bzip2", "cat", "cksum",
+    "cmp", "code", "colordiff", "column", "comm", "csplit", "cut", "delta", "diff", "dos2unix", "egrep", "emacs",
+    "expand", "fgrep", "fmt", "fold", "gawk", "gc", "get-content", "gojq", "grep", "gsed", "gzip", "hd", "head",
+    "hexdump", "hx", "iconv", "jaq", "join", "jq", "less", "lz4", "mawk", "md5sum", "micro", "more", "most", "nano",
+    "nawk", "nl", "nvim", "od", "paste", "pr", "rev", "rg", "sdiff", "sed", "sha1sum", "sha256sum", "sha512sum",
+    "shasum", "shuf", "sort", "split", "strings", "tac", "tail", "type", "ugrep", "unexpand", "uniq", "unix2dos",
+    "vi", "view", "vim", "wc", "xxd", "xz", "xzcat", "zcat", "zgrep", "zstd",
+];
+
 /// Programs that read every operand, and whose options take no keys.
 pub fn reads_plainly(name: &str) -> bool {
-    matches!(
-        name,
-        "cat" | "tac" | "nl" | "head" | "tail" | "less" | "more" | "most" | "bat" | "batcat" | "rev" | "cut" | "sort" | "uniq" | "paste" | "join" | "comm" | "diff"
-            | "sdiff" | "colordiff" | "delta" | "cmp" | "wc" | "od" | "xxd" | "hexdump" | "hd" | "strings" | "base64" | "base32" | "basenc" | "column" | "fold" | "fmt"
-            | "pr" | "expand" | "unexpand" | "shuf" | "split" | "csplit" | "iconv" | "dos2unix" | "unix2dos" | "grep" | "egrep" | "fgrep" | "zgrep" | "rg" | "ag" | "ack" | "ugrep"
-            | "sed" | "gsed" | "awk" | "gawk" | "mawk" | "nawk" | "jq" | "gojq" | "jaq" | "gzip" | "bzip2" | "xz" | "zstd" | "lz4" | "vim" | "nvim" | "vi" | "view" | "nano" | "emacs"
-            | "micro" | "hx" | "code" | "zcat" | "bzcat" | "xzcat" | "md5sum" | "sha1sum" | "sha256sum" | "sha512sum" | "shasum" | "cksum" | "b2sum" | "get-content" | "gc" | "type"
-    )
+    listed(READING, name)
 }
 
 /// Whether the word behind a long option is its value. Of programs that are known few options take one.
@@ -206,4 +219,16 @@ pub fn takes_value(option: &str, known: bool) -> bool {
 /// Programs that take the names of files on their standard input.
 pub fn lists_input(name: &str) -> bool {
     matches!(name, "cpio" | "pax" | "zip" | "tar" | "bsdtar" | "rsync" | "git" | "restic" | "7z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [NAMING, EXPRESSION, INTERPRETERS, DEEP, READING] {
+            assert!(list.windows(2).all(|w| w[0] < w[1]), "{list:?}");
+        }
+    }
 }

@@ -2,56 +2,61 @@
 //! encodings and invisible characters, so they know no spelling.
 
 use crate::glob;
+use crate::search::{self, any, has};
 
 /// The groups of protected paths, as the configuration names them.
 pub const GROUPS: &[&str] = &[
     "ssh-key", "cloud", "keyring", "system-auth", "env-file", "key-file", "agent-auth", "profile", "proc",
 ];
 
-/// Files by their last elements, of a group.
-const FILES: &[(&str, &str)] = &[
-    ("cloud", ".boto"),
-    ("cloud", "credentials.json"),
-    ("cloud", "service-account.json"),
-    ("cloud", "kubeconfig"),
-    ("cloud", ".kube/config"),
-    ("agent-auth", ".claude/.credentials.json"),
-    ("agent-auth", "auth-profiles.json"),
-    ("agent-auth", ".codex/auth.json"),
-    ("agent-auth", "github-copilot.token.json"),
-    ("agent-auth", ".qwen/oauth_creds.json"),
-    ("agent-auth", ".minimax/oauth_creds.json"),
-    ("agent-auth", "gogcli/credentials.json"),
-    ("agent-auth", "whatsapp/default/creds.json"),
-    ("profile", ".profile"),
-    ("profile", ".bashrc"),
-    ("profile", ".zshrc"),
-    ("profile", ".zprofile"),
-    ("profile", ".bash_profile"),
-    ("profile", ".config/fish/config.fish"),
-    ("env-file", ".env"),
+/// Files of a group: the directories that they are in, as far as these count, and their names.
+const FILES: &[(&str, &[&str], &str)] = &[
+    ("cloud", &[], ".boto"),
+    ("cloud", &[], "credentials.json"),
+    ("cloud", &[], "service-account.json"),
+    ("cloud", &[], "kubeconfig"),
+    ("cloud", &[".kube"], "config"),
+    ("agent-auth", &[".claude"], ".credentials.json"),
+    ("agent-auth", &[], "auth-profiles.json"),
+    ("agent-auth", &[".codex"], "auth.json"),
+    ("agent-auth", &[], "github-copilot.token.json"),
+    ("agent-auth", &[".qwen"], "oauth_creds.json"),
+    ("agent-auth", &[".minimax"], "oauth_creds.json"),
+    ("agent-auth", &["gogcli"], "credentials.json"),
+    ("agent-auth", &["whatsapp", "default"], "creds.json"),
+    ("profile", &[], ".profile"),
+    ("profile", &[], ".bashrc"),
+    ("profile", &[], ".zshrc"),
+    ("profile", &[], ".zprofile"),
+    ("profile", &[], ".bash_profile"),
+    ("profile", &[".config", "fish"], "config.fish"),
+    ("env-file", &[], ".env"),
 ];
 
-/// Directories of which everything is protected, they themselves included.
-const DIRECTORIES: &[(&str, &str)] = &[
-    ("cloud", ".aws"),
-    ("cloud", ".config/gcloud"),
-    ("keyring", ".gnupg"),
-    ("keyring", ".password-store"),
-    ("agent-auth", ".claude/credentials"),
-    ("agent-auth", ".openclaw/credentials"),
-    ("agent-auth", ".clawdbot/credentials"),
+/// Directories of which everything is protected, they themselves included. The first element of each begins with a dot.
+const DIRECTORIES: &[(&str, &[&str])] = &[
+    ("cloud", &[".aws"]),
+    ("cloud", &[".config", "gcloud"]),
+    ("keyring", &[".gnupg"]),
+    ("keyring", &[".password-store"]),
+    ("agent-auth", &[".claude", "credentials"]),
+    ("agent-auth", &[".openclaw", "credentials"]),
+    ("agent-auth", &[".clawdbot", "credentials"]),
 ];
 
 /// Files that only commands are kept from: tools of runtimes have no use for them, and tests have many of them.
 const IN_COMMANDS: &[&str] = &[".netrc", ".git-credentials"];
 
+/// Private keys; each name begins with `id_`.
 const SSH: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 const AUTH: &[&str] = &["passwd", "shadow", "gshadow", "sudoers"];
 const KEYS: &[&str] = &["pem", "key", "p12", "pfx"];
 
 /// Directories below which nothing is protected: what is there is made up, or of others.
 const EXCEPTED: &[&str] = &["node_modules", "test", "fixtures"];
+
+/// What stands for characters in a pattern.
+const WILD: &[u8] = b"*?[";
 
 /// What a saved copy of a file is called.
 const SAVED: &[&str] = &["~", ".bak", ".old", ".orig", ".save", ".saved", ".backup", ".copy", ".swp"];
@@ -104,7 +109,7 @@ impl Rules {
 fn excepted(elems: &[&str]) -> bool {
     match elems.split_last() {
         Some((last, dirs)) => {
-            dirs.iter().any(|d| EXCEPTED.contains(d)) || last.contains(".test.") || *last == "package-lock.json"
+            dirs.iter().any(|d| EXCEPTED.contains(d)) || has(last, ".test.") || *last == "package-lock.json"
         }
         None => false,
     }
@@ -119,23 +124,35 @@ struct Path<'a> {
 
 impl<'a> Path<'a> {
     fn new(key: &'a str, glob: bool) -> Path<'a> {
-        let glob = glob && key.contains(&['*', '?', '['][..]);
-        Path { elems: key.split('/').filter(|e| !e.is_empty() && *e != ".").collect(), absolute: key.starts_with('/'), glob }
+        let glob = glob && any(key, WILD);
+        let mut elems = Vec::with_capacity(8);
+        let mut from = 0;
+        for (at, b) in key.bytes().chain([b'/']).enumerate() {
+            if b == b'/' {
+                if at > from && &key[from..at] != "." {
+                    elems.push(&key[from..at]);
+                }
+                from = at + 1;
+            }
+        }
+        Path { elems, absolute: key.starts_with('/'), glob }
     }
 
     fn group(&self, command: bool) -> Option<&'static str> {
         let last = *self.elems.last()?;
-        if let Some((g, _)) = DIRECTORIES.iter().find(|(_, d)| self.below(d)) {
-            return Some(g);
+        if self.glob || self.elems.iter().any(|e| e.starts_with('.')) {
+            if let Some((g, _)) = DIRECTORIES.iter().find(|(_, d)| self.below(d)) {
+                return Some(g);
+            }
         }
         if let Some(g) = self.system() {
             return Some(g);
         }
         let plain = if self.glob { last } else { unsaved(last) };
-        if let Some((g, _)) = FILES.iter().find(|(_, f)| self.ends(f, plain)) {
+        if let Some((g, _, _)) = FILES.iter().find(|(_, dirs, f)| (self.glob || *f == plain) && self.ends(dirs, f, plain)) {
             return Some(g);
         }
-        if command && IN_COMMANDS.iter().any(|f| self.ends(f, plain)) {
+        if command && IN_COMMANDS.iter().any(|f| self.ends(&[], f, plain)) {
             return Some("cloud");
         }
         let n = self.elems.len();
@@ -163,8 +180,8 @@ impl<'a> Path<'a> {
         let at = &self.elems[up..];
         let is = |i: usize, name: &str| at.get(i).map_or(false, |e| self.fits_in(e, name, true));
         if at.len() == 2 && is(0, "etc") {
-            let plain = |e: &str| if self.glob { String::from(e) } else { String::from(saved_system(e)) };
-            if AUTH.iter().any(|n| self.fits_in(&plain(at[1]), n, true)) {
+            let plain = if self.glob { at[1] } else { saved_system(at[1]) };
+            if AUTH.iter().any(|n| self.fits_in(plain, n, true)) {
                 return Some("system-auth");
             }
         }
@@ -179,19 +196,17 @@ impl<'a> Path<'a> {
     }
 
     /// Whether the path is a directory of that name or below one.
-    fn below(&self, dir: &str) -> bool {
-        let want: Vec<&str> = dir.split('/').collect();
-        self.elems.windows(want.len()).any(|w| w.iter().zip(&want).all(|(e, n)| self.fits(e, n)))
+    fn below(&self, dir: &[&str]) -> bool {
+        self.elems.windows(dir.len()).any(|w| w.iter().zip(dir).all(|(e, n)| self.fits(e, n)))
     }
 
     /// Whether the last elements are those of a file; last stands for the last one.
-    fn ends(&self, file: &str, last: &str) -> bool {
-        let want: Vec<&str> = file.split('/').collect();
-        let n = self.elems.len();
-        if n < want.len() || !self.fits_in(last, want[want.len() - 1], want.len() > 1) {
+    fn ends(&self, dirs: &[&str], file: &str, last: &str) -> bool {
+        let at = self.elems.len() - 1;
+        if at < dirs.len() || !self.fits_in(last, file, !dirs.is_empty()) {
             return false;
         }
-        self.elems[n - want.len()..n - 1].iter().zip(&want).all(|(e, w)| self.fits(e, w))
+        self.elems[at - dirs.len()..at].iter().zip(dirs).all(|(e, w)| self.fits(e, w))
     }
 
     fn fits(&self, elem: &str, name: &str) -> bool {
@@ -255,6 +270,9 @@ impl<'a> Path<'a> {
 
 /// A name without what a saved copy adds.
 fn unsaved(name: &str) -> &str {
+    if !any(name, b"~.") {
+        return name;
+    }
     SAVED.iter().find_map(|s| name.strip_suffix(s)).filter(|n| !n.is_empty()).unwrap_or(name)
 }
 
@@ -276,16 +294,16 @@ fn extension(name: &str) -> &str {
 
 /// A private key of SSH: by its usual name, with something before or behind it that says whose it is.
 fn ssh_key(name: &str, glob: bool) -> bool {
-    if glob && name.contains(&['*', '?', '['][..]) {
+    if glob && any(name, WILD) {
         // A pattern that only public halves fit means them.
         return !name.ends_with(".pub") && SSH.iter().any(|n| glob::says(name, n) && glob::can_be(name, n));
     }
-    if ABOUT.contains(&extension(name)) || name.contains(".pub.") || name.ends_with(".pub~") {
+    if !has(name, "id_") || ABOUT.contains(&extension(name)) || has(name, ".pub.") || name.ends_with(".pub~") {
         return false;
     }
     SSH.iter().any(|n| {
         let mut from = 0;
-        while let Some(at) = name[from..].find(n).map(|i| i + from) {
+        while let Some(at) = search::at(&name[from..], n).map(|i| i + from) {
             let before = name[..at].chars().last();
             let behind = name[at + n.len()..].chars().next();
             let apart = |c: Option<char>| c.map_or(true, |c| !c.is_ascii_alphabetic());
@@ -300,7 +318,7 @@ fn ssh_key(name: &str, glob: bool) -> bool {
 
 /// .env and .env.NAME, but templates and documents.
 fn env_file(name: &str, glob: bool) -> bool {
-    if glob && name.contains(&['*', '?', '['][..]) {
+    if glob && any(name, WILD) {
         let harmless = name.split('.').any(|e| TEMPLATES.contains(&e)) || ABOUT.contains(&extension(name));
         return !harmless
             && [".env", ".env.local", ".env.production", ".env.development"].iter().any(|n| glob::says(name, n) && glob::can_be(name, n));
@@ -326,7 +344,7 @@ const TEMPLATES: &[&str] = &["example", "sample", "template"];
 
 fn key_file(name: &str, glob: bool) -> bool {
     let ext = extension(name);
-    if glob && name.contains(&['*', '?', '['][..]) {
+    if glob && any(name, WILD) {
         return KEYS.iter().any(|k| ext.chars().filter(|c| c.is_ascii_alphanumeric()).count() >= 2 && glob::can_be(ext, k));
     }
     KEYS.contains(&ext)

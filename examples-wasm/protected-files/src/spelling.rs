@@ -1,8 +1,11 @@
 //! Forms of a name for comparing, from its spelling alone: for a hook that does not ask the host about paths. Links are
 //! not followed.
 
+use std::borrow::Cow;
+
 use crate::names::{Hit, Name, MORE};
 use crate::rules::Rules;
+use crate::search::{any, lower_char};
 
 /// The first name that means a protected file by its spelling.
 pub fn first(rules: &Rules, names: &[Name]) -> Option<Hit> {
@@ -23,7 +26,7 @@ pub fn first(rules: &Rules, names: &[Name]) -> Option<Hit> {
 pub fn keys(name: &str, cwd: Option<&str>) -> Vec<String> {
     let mut out = Vec::new();
     let mut add = |text: &str| {
-        let key = cleaned(&placed(text, cwd));
+        let key = cleaned(placed(text, cwd));
         if !key.is_empty() && !out.contains(&key) {
             out.push(key);
         }
@@ -36,10 +39,10 @@ pub fn keys(name: &str, cwd: Option<&str>) -> Vec<String> {
     if !url {
         add(&plain);
     }
-    if plain.contains('%') || url {
-        add(&percent(&plain));
+    if url || any(&plain, b"%") {
+        add(&visible(&percent(&plain)));
     }
-    if plain.contains('\\') {
+    if any(&plain, b"\\") {
         add(&windows(&plain));
     }
     out
@@ -60,7 +63,7 @@ fn visible(name: &str) -> String {
             0x2044 | 0x2215 => '/',
             _ => c,
         })
-        .flat_map(char::to_lowercase)
+        .map(lower_char)
         .collect::<String>()
         .trim()
         .into()
@@ -77,7 +80,8 @@ fn file_url(name: &str) -> Option<String> {
     Some(path.into())
 }
 
-fn percent(t: &str) -> String {
+/// A text without the encoding of URLs.
+pub fn percent(t: &str) -> String {
     let b = t.as_bytes();
     let mut out = Vec::new();
     let mut i = 0;
@@ -94,7 +98,7 @@ fn percent(t: &str) -> String {
             }
         }
     }
-    visible(&String::from_utf8_lossy(&out))
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// A name of Windows with slashes, without its drive, its stream and what it drops at the end.
@@ -110,24 +114,27 @@ fn windows(t: &str) -> String {
 }
 
 /// The name from the root or the home directory, where that is known.
-fn placed(t: &str, cwd: Option<&str>) -> String {
+fn placed<'a>(t: &'a str, cwd: Option<&str>) -> Cow<'a, str> {
     for home in ["$home", "${home}"] {
         if let Some(rest) = t.strip_prefix(home).filter(|r| r.is_empty() || r.starts_with('/')) {
-            return format!("~{rest}");
+            return ["~", rest].concat().into();
         }
     }
     if let Some(user) = t.strip_prefix('~').filter(|u| !u.is_empty() && !u.starts_with('/')) {
         let (user, rest) = user.split_once('/').unwrap_or((user, ""));
-        return if user == "root" { format!("/root/{rest}") } else { format!("/home/{user}/{rest}") };
+        return if user == "root" { ["/root/", rest].concat() } else { ["/home/", user, "/", rest].concat() }.into();
     }
     match cwd {
-        Some(dir) if !t.starts_with('/') && !t.starts_with('~') => format!("{}/{t}", visible(dir)),
+        Some(dir) if !t.starts_with('/') && !t.starts_with('~') => [&visible(dir), "/", t].concat().into(),
         _ => t.into(),
     }
 }
 
 /// A path without . and .., double slashes, and the other ways into the same tree.
-fn cleaned(t: &str) -> String {
+fn cleaned(t: Cow<str>) -> String {
+    if is_clean(&t) {
+        return t.into_owned();
+    }
     let absolute = t.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for p in t.split('/') {
@@ -148,7 +155,31 @@ fn cleaned(t: &str) -> String {
     if absolute && parts.first() == Some(&"private") {
         parts.remove(0);
     }
-    format!("{}{}", if absolute { "/" } else { "" }, parts.join("/"))
+    let path = parts.join("/");
+    if absolute {
+        ["/", &path].concat()
+    } else {
+        path
+    }
+}
+
+/// Whether nothing of a path is left out: it has no element that is empty or begins with a dot, and does not begin with
+/// one of the other ways into a tree.
+fn is_clean(t: &str) -> bool {
+    let rest = match t.strip_prefix('/') {
+        Some(rest) if rest.starts_with("proc") || rest.starts_with("private") => return false,
+        Some("") => return true,
+        Some(rest) => rest,
+        None => t,
+    };
+    let mut begins = true; // an element does
+    for b in rest.bytes() {
+        if begins && matches!(b, b'/' | b'.') {
+            return false;
+        }
+        begins = b == b'/';
+    }
+    !begins
 }
 
 #[cfg(test)]

@@ -2,8 +2,20 @@
 
 use belay_hook::analysis::Command;
 
+use crate::search::listed;
+
+/// The programs that keep such a store, or ask one. Sorted.
+const PROGRAMS: &[&str] = &[
+    "aws", "az", "bao", "bw", "gcloud", "get-storedcredential", "gh", "git", "glab", "gopass", "gpg", "gpg2",
+    "gpgsm", "heroku", "keepassxc-cli", "keyring", "kubectl", "kwallet-query", "lpass", "oc", "op", "pass",
+    "passage", "secret-tool", "security", "vault",
+];
+
 /// What a command would print, if it does.
 pub fn prints(c: &Command) -> Option<&'static str> {
+    if !listed(PROGRAMS, &c.name) && !helps(&c.name) {
+        return None;
+    }
     let args: Vec<&str> = c.args().iter().map(|w| w.text.as_str()).collect();
     let plain: Vec<&str> = args.iter().filter(|a| !a.starts_with('-')).copied().collect();
     let first = plain.first().copied().unwrap_or("");
@@ -54,15 +66,19 @@ pub fn prints(c: &Command) -> Option<&'static str> {
                 || first == "get" && kinds(second) && shows(&args)
         }
         "git" => plain.windows(2).any(|w| w[0] == "credential" && w[1] == "fill" || w[0].starts_with("credential-") && w[1] == "get"),
-        n if n.starts_with("git-credential-") || n.starts_with("docker-credential-") => first == "get",
+        n if helps(n) => first == "get",
         "get-storedcredential" => true,
-        "cmdkey" | "vaultcmd" => false,
         _ => false,
     };
     if yes {
         return Some("a key or credential store");
     }
     None
+}
+
+/// Whether a program hands credentials to git or docker.
+fn helps(name: &str) -> bool {
+    name.starts_with("git-credential-") || name.starts_with("docker-credential-")
 }
 
 /// Whether kubectl is asked for secrets.
@@ -77,4 +93,14 @@ fn shows(args: &[&str]) -> bool {
         "-o" | "--output" => args.get(i + 1).map_or(false, |v| form(v)),
         a => a.strip_prefix("--output=").or_else(|| a.strip_prefix("-o")).map_or(false, |v| form(v.trim_start_matches('='))),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_sorted() {
+        assert!(PROGRAMS.windows(2).all(|w| w[0] < w[1]));
+    }
 }

@@ -2,13 +2,15 @@
 //! means a protected file, not where strings are only compared or printed, in a text that reads something.
 
 use crate::names::MORE;
+use crate::search;
+use crate::search::Case;
 
 /// The strings of a program that it may read as files.
 pub fn strings(text: &str) -> Vec<String> {
     let mut out = Vec::new();
     bare(text, &mut out);
-    let low = text.to_lowercase();
-    if !READS.iter().any(|w| low.contains(w)) {
+    let low = text.lowered();
+    if !READS.iter().any(|w| search::has(&low, w)) {
         return out;
     }
     for variant in [text.to_string(), glued(text, "+.", ""), glued(text, ",/", "/")] {
@@ -39,6 +41,9 @@ const NAMES: &[&str] = &[
     "==", "!=", "assert", "endswith(", "startswith(", "includes(", "append(", "push(", "write(", "writeline(", "chmod(", "unlink(", "remove(",
 ];
 
+/// How many characters before a string are looked at: more than any of [`NAMES`] has.
+const NAME: usize = 16;
+
 /// The strings in quotes of a text, without those that are only named.
 fn quoted(text: &str, out: &mut Vec<String>) {
     let b = text.as_bytes();
@@ -58,8 +63,10 @@ fn quoted(text: &str, out: &mut Vec<String>) {
             continue;
         }
         if let Some(s) = text.get(i + 1..end) {
-            let before = text.get(..i).unwrap_or("").trim_end().to_lowercase();
-            let before = before.trim_end_matches(|c: char| matches!(c, '(' | 'r' | 'f' | 'b' | ' ') && c != '(');
+            let before = text.get(..i).unwrap_or("").trim_end();
+            let before = before.trim_end_matches(|c: char| matches!(c, 'r' | 'R' | 'f' | 'F' | 'b' | 'B' | ' '));
+            let far = before.char_indices().rev().nth(NAME).map_or(0, |(at, _)| at);
+            let before = before[far..].lowered();
             let behind = text.get(end + 1..).unwrap_or("").trim_start();
             let named = NAMES.iter().any(|n| before.ends_with(n)) || behind.starts_with("in ") || behind.starts_with("not in ")
                 || behind.starts_with("==") || behind.starts_with(".in?");
@@ -117,7 +124,7 @@ fn bare(text: &str, out: &mut Vec<String>) {
     for line in text.split(&['\n', ';', '|'][..]) {
         let mut words = line.split_whitespace();
         let verb = match words.next() {
-            Some(v) => v.trim_start_matches(&[':', '+', '(', '$', '!'][..]).to_lowercase(),
+            Some(v) => v.trim_start_matches(&[':', '+', '(', '$', '!'][..]).lowered(),
             None => continue,
         };
         let takes = matches!(

@@ -4,17 +4,20 @@
 //! [`Shell::truncated`], an entry in [`Shell::unknown`], a command without a name, and a word that matters with
 //! [`Word::known`] false.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::errors::Errno;
-use crate::json::{object, Value};
+use crate::json::{object, Reader, Value};
 use crate::raw;
 use crate::reads::{input, last_reply};
 
-fn replied(code: i32) -> Result<Value, Errno> {
+/// Has `read` read the reply of a call, and all of it.
+fn replied(code: i32, read: impl FnOnce(&mut Reader) -> Option<()>) -> Result<(), Errno> {
     Errno::check(code)?;
-    Value::parse(&last_reply()?).ok_or(Errno::Invalid)
+    let reply = last_reply()?;
+    let mut r = Reader::new(&reply);
+    read(&mut r).filter(|()| r.ended()).ok_or(Errno::Invalid)
 }
 
 /// What `shell_parse` found.
@@ -135,79 +138,151 @@ impl Command {
     }
 }
 
-fn word(v: &Value) -> Word {
-    Word {
-        text: v.text("text").to_string(),
-        known: v.is_true("known"),
-        glob: v.is_true("glob"),
-        tilde: v.is_true("tilde"),
-        from: v.list("from").iter().filter_map(index_of).collect(),
-    }
+fn word(r: &mut Reader, to: &mut Word) -> Option<()> {
+    r.object(|r, name| match name {
+        "text" => r.text(&mut to.text),
+        "known" => r.is_true(&mut to.known),
+        "glob" => r.is_true(&mut to.glob),
+        "tilde" => r.is_true(&mut to.tilde),
+        "from" => r.array(|r| {
+            let mut at = None;
+            index_of(r, &mut at)?;
+            to.from.extend(at);
+            Some(())
+        }),
+        _ => r.skip(0),
+    })
 }
 
-fn index_of(v: &Value) -> Option<usize> {
-    v.as_int().and_then(|n| usize::try_from(n).ok())
+fn new_word(r: &mut Reader) -> Option<Word> {
+    let mut new = Word::default();
+    word(r, &mut new)?;
+    Some(new)
 }
 
-fn texts(v: &[Value]) -> Vec<String> {
-    v.iter().filter_map(Value::as_text).map(ToString::to_string).collect()
+/// Reads an index; a negative one is none.
+fn index_of(r: &mut Reader, to: &mut Option<usize>) -> Option<()> {
+    let mut n = None;
+    r.int(&mut n)?;
+    *to = n.and_then(|n| usize::try_from(n).ok());
+    Some(())
 }
 
-fn command(v: &Value) -> Command {
-    Command {
-        name: v.text("name").to_string(),
-        words: v.list("words").iter().map(word).collect(),
-        raw: v.text("raw").to_string(),
-        assigns: v
-            .list("assigns")
-            .iter()
-            .map(|a| (a.text("name").to_string(), a.get("value").map(word).unwrap_or_default()))
-            .collect(),
-        redirects: v
-            .list("redirects")
-            .iter()
-            .map(|r| Redirect {
-                op: r.text("op").to_string(),
-                fd: r.int("fd").unwrap_or(-1),
-                target: r.get("target").map(word).unwrap_or_default(),
-            })
-            .collect(),
-        stdin_from: v.int("stdin_from").and_then(|n| usize::try_from(n).ok()),
-        stdin: v.get("stdin").map(word),
-        pipe: v.int("pipe").unwrap_or(0),
-        parent: v.int("parent").and_then(|n| usize::try_from(n).ok()),
-        via: texts(v.list("via")),
-        context: texts(v.list("context")),
-        cwd: v.get("cwd").map(word),
-        remote: v.is_true("remote"),
-        function: v.is_true("function"),
-        recursive: v.is_true("recursive"),
-        args_open: v.is_true("args_open"),
-    }
+fn texts(r: &mut Reader, to: &mut Vec<String>) -> Option<()> {
+    r.array(|r| {
+        let mut one = String::new();
+        r.text(&mut one)?;
+        to.push(one);
+        Some(())
+    })
+}
+
+/// Reads an array of values that have a default.
+fn list<T: Default>(r: &mut Reader, to: &mut Vec<T>, read: fn(&mut Reader, &mut T) -> Option<()>) -> Option<()> {
+    r.array(|r| {
+        let mut one = T::default();
+        read(r, &mut one)?;
+        to.push(one);
+        Some(())
+    })
+}
+
+fn assign(r: &mut Reader, to: &mut (String, Word)) -> Option<()> {
+    r.object(|r, name| match name {
+        "name" => r.text(&mut to.0),
+        "value" => word(r, &mut to.1),
+        _ => r.skip(0),
+    })
+}
+
+fn redirect(r: &mut Reader, to: &mut Redirect) -> Option<()> {
+    to.fd = -1;
+    r.object(|r, name| match name {
+        "op" => r.text(&mut to.op),
+        "fd" => number(r, &mut to.fd),
+        "target" => word(r, &mut to.target),
+        _ => r.skip(0),
+    })
+}
+
+/// Reads an integer; anything else leaves what is there.
+fn number(r: &mut Reader, to: &mut i64) -> Option<()> {
+    let mut n = None;
+    r.int(&mut n)?;
+    *to = n.unwrap_or(*to);
+    Some(())
+}
+
+fn command(r: &mut Reader, to: &mut Command) -> Option<()> {
+    r.object(|r, name| match name {
+        "name" => r.text(&mut to.name),
+        "words" => list(r, &mut to.words, word),
+        "raw" => r.text(&mut to.raw),
+        "assigns" => list(r, &mut to.assigns, assign),
+        "redirects" => list(r, &mut to.redirects, redirect),
+        "pipe" => number(r, &mut to.pipe),
+        "stdin_from" => index_of(r, &mut to.stdin_from),
+        "stdin" => {
+            to.stdin = Some(new_word(r)?);
+            Some(())
+        }
+        "via" => texts(r, &mut to.via),
+        "parent" => index_of(r, &mut to.parent),
+        "context" => texts(r, &mut to.context),
+        "cwd" => {
+            to.cwd = Some(new_word(r)?);
+            Some(())
+        }
+        "remote" => r.is_true(&mut to.remote),
+        "function" => r.is_true(&mut to.function),
+        "recursive" => r.is_true(&mut to.recursive),
+        "args_open" => r.is_true(&mut to.args_open),
+        _ => r.skip(0),
+    })
+}
+
+fn unknown(r: &mut Reader, to: &mut Unknown) -> Option<()> {
+    r.object(|r, name| match name {
+        "what" => r.text(&mut to.what),
+        "raw" => r.text(&mut to.raw),
+        "command" => index_of(r, &mut to.command),
+        "partial" => r.is_true(&mut to.partial),
+        _ => r.skip(0),
+    })
+}
+
+fn program(r: &mut Reader, to: &mut Program) -> Option<()> {
+    r.object(|r, name| match name {
+        "language" => r.text(&mut to.language),
+        "text" => r.text(&mut to.text),
+        "partial" => r.is_true(&mut to.partial),
+        "file" => r.text(&mut to.file),
+        "raw" => r.text(&mut to.raw),
+        "command" => index_of(r, &mut to.command),
+        _ => r.skip(0),
+    })
+}
+
+/// Reads the reply to `shell_parse`; of the commands, or the programs, only where they are wanted.
+fn parsed(text: &str, mut shell: Option<&mut Shell>, mut programs: Option<&mut Vec<Program>>) -> Result<(), Errno> {
+    replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) }, |r| {
+        r.object(|r, name| match (name, &mut shell, &mut programs) {
+            ("unknown_programs", _, Some(to)) => list(r, to, program),
+            ("ok", Some(to), _) => r.is_true(&mut to.ok),
+            ("error", Some(to), _) => r.text(&mut to.error),
+            ("commands", Some(to), _) => list(r, &mut to.commands, command),
+            ("unknown", Some(to), _) => list(r, &mut to.unknown, unknown),
+            ("truncated", Some(to), _) => r.is_true(&mut to.truncated),
+            _ => r.skip(0),
+        })
+    })
 }
 
 /// Every command that a shell text would run. At most 64 KiB of text.
 pub fn shell_parse(text: &str) -> Result<Shell, Errno> {
-    Ok(shell(&replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) })?))
-}
-
-fn shell(v: &Value) -> Shell {
-    Shell {
-        ok: v.is_true("ok"),
-        error: v.text("error").to_string(),
-        commands: v.list("commands").iter().map(command).collect(),
-        unknown: v
-            .list("unknown")
-            .iter()
-            .map(|u| Unknown {
-                what: u.text("what").to_string(),
-                raw: u.text("raw").to_string(),
-                command: u.int("command").and_then(|n| usize::try_from(n).ok()),
-                partial: u.is_true("partial"),
-            })
-            .collect(),
-        truncated: v.is_true("truncated"),
-    }
+    let mut shell = Shell::default();
+    parsed(text, Some(&mut shell), None)?;
+    Ok(shell)
 }
 
 /// The command line of a tool call: `/args/command` or `/args/cmd`, as a string, or as an array of words, which are
@@ -305,17 +380,22 @@ pub fn path_resolve(paths: &[&str], cwd: Option<&str>) -> Result<Vec<Path>, Errn
         request = request.with("cwd", dir);
     }
     let request = request.to_json();
-    let v = replied(unsafe { raw::path_resolve(request.as_ptr(), request.len() as u32) })?;
-    Ok(v.list("results")
-        .iter()
-        .map(|r| Path {
-            path: r.text("path").to_string(),
-            resolved: r.text("resolved").to_string(),
-            keys: texts(r.list("keys")),
-            links: r.text("links").to_string(),
-            notes: texts(r.list("notes")),
-        })
-        .collect())
+    let mut paths = Vec::new();
+    replied(unsafe { raw::path_resolve(request.as_ptr(), request.len() as u32) }, |r| {
+        r.object(|r, name| if name == "results" { list(r, &mut paths, path) } else { r.skip(0) })
+    })?;
+    Ok(paths)
+}
+
+fn path(r: &mut Reader, to: &mut Path) -> Option<()> {
+    r.object(|r, name| match name {
+        "path" => r.text(&mut to.path),
+        "resolved" => r.text(&mut to.resolved),
+        "keys" => texts(r, &mut to.keys),
+        "links" => r.text(&mut to.links),
+        "notes" => texts(r, &mut to.notes),
+        _ => r.skip(0),
+    })
 }
 
 /// The syntax of patterns.
@@ -340,8 +420,12 @@ pub struct Match {
     pub end: usize,
 }
 
-fn index(v: &Value, name: &str) -> usize {
-    v.int(name).and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
+/// Reads an index; anything else is 0.
+fn index(r: &mut Reader, to: &mut usize) -> Option<()> {
+    let mut at = None;
+    index_of(r, &mut at)?;
+    *to = at.unwrap_or(0);
+    Some(())
 }
 
 /// Which patterns match which texts; at most 64 of each.
@@ -355,16 +439,21 @@ pub fn pattern_match<P: AsRef<str>, T: AsRef<str>>(
         .with("patterns", patterns.iter().map(|p| p.as_ref()).collect::<Vec<&str>>())
         .with("texts", texts.iter().map(|t| t.as_ref()).collect::<Vec<&str>>())
         .to_json();
-    let v = replied(unsafe { raw::pattern_match(request.as_ptr(), request.len() as u32) })?;
-    Ok(v.list("matches")
-        .iter()
-        .map(|m| Match {
-            text: index(m, "text"),
-            pattern: index(m, "pattern"),
-            start: index(m, "start"),
-            end: index(m, "end"),
-        })
-        .collect())
+    let mut matches = Vec::new();
+    replied(unsafe { raw::pattern_match(request.as_ptr(), request.len() as u32) }, |r| {
+        r.object(|r, name| if name == "matches" { list(r, &mut matches, matched) } else { r.skip(0) })
+    })?;
+    Ok(matches)
+}
+
+fn matched(r: &mut Reader, to: &mut Match) -> Option<()> {
+    r.object(|r, name| match name {
+        "text" => index(r, &mut to.text),
+        "pattern" => index(r, &mut to.pattern),
+        "start" => index(r, &mut to.start),
+        "end" => index(r, &mut to.end),
+        _ => r.skip(0),
+    })
 }
 
 /// A secret in a text.
@@ -381,13 +470,24 @@ pub struct Secret {
 /// Kinds and places of the secrets in a text of at most 256 KiB, by place, not overlapping. The second value tells
 /// that there are more.
 pub fn find_secrets(text: &str) -> Result<(Vec<Secret>, bool), Errno> {
-    let v = replied(unsafe { raw::find_secrets(text.as_ptr(), text.len() as u32) })?;
-    let secrets = v
-        .list("secrets")
-        .iter()
-        .map(|s| Secret { kind: s.text("kind").to_string(), start: index(s, "start"), end: index(s, "end") })
-        .collect();
-    Ok((secrets, v.is_true("truncated")))
+    let (mut secrets, mut truncated) = (Vec::new(), false);
+    replied(unsafe { raw::find_secrets(text.as_ptr(), text.len() as u32) }, |r| {
+        r.object(|r, name| match name {
+            "secrets" => list(r, &mut secrets, secret),
+            "truncated" => r.is_true(&mut truncated),
+            _ => r.skip(0),
+        })
+    })?;
+    Ok((secrets, truncated))
+}
+
+fn secret(r: &mut Reader, to: &mut Secret) -> Option<()> {
+    r.object(|r, name| match name {
+        "kind" => r.text(&mut to.kind),
+        "start" => index(r, &mut to.start),
+        "end" => index(r, &mut to.end),
+        _ => r.skip(0),
+    })
 }
 
 /// A program of another language than the shell's: what an interpreter gets as an argument, on its standard input or in
@@ -410,30 +510,15 @@ pub struct Program {
 
 /// The programs of other languages that a shell text would run. They are no doubt by themselves: a guard that judges
 /// what runs judges their texts, or asks. At most 64 KiB of text.
-#[inline] // built into the hooks that call it: the others keep their bytes
 pub fn unknown_programs(text: &str) -> Result<Vec<Program>, Errno> {
-    let v = replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) })?;
-    Ok(programs(&v))
+    let mut programs = Vec::new();
+    parsed(text, None, Some(&mut programs))?;
+    Ok(programs)
 }
 
 /// [`shell_parse`] and [`unknown_programs`] of one text, in one call.
-#[inline]
 pub fn shell_parse_with_programs(text: &str) -> Result<(Shell, Vec<Program>), Errno> {
-    let v = replied(unsafe { raw::shell_parse(text.as_ptr(), text.len() as u32) })?;
-    Ok((shell(&v), programs(&v)))
-}
-
-#[inline]
-fn programs(v: &Value) -> Vec<Program> {
-    v.list("unknown_programs")
-        .iter()
-        .map(|p| Program {
-            language: p.text("language").to_string(),
-            text: p.text("text").to_string(),
-            partial: p.is_true("partial"),
-            file: p.text("file").to_string(),
-            raw: p.text("raw").to_string(),
-            command: p.int("command").and_then(|n| usize::try_from(n).ok()),
-        })
-        .collect()
+    let (mut shell, mut programs) = (Shell::default(), Vec::new());
+    parsed(text, Some(&mut shell), Some(&mut programs))?;
+    Ok((shell, programs))
 }

@@ -4,6 +4,7 @@
 //! depth, keeps the order of members and the source text of numbers; the first of two members with the same name wins
 //! (the host hands out none).
 
+use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -29,14 +30,9 @@ pub enum Value {
 impl Value {
     /// Reads one value that fills the text.
     pub fn parse(text: &str) -> Option<Value> {
-        let mut r = Reader { s: text.as_bytes(), text, at: 0 };
+        let mut r = Reader::new(text);
         let v = r.value(0)?;
-        r.blanks();
-        if r.at == r.s.len() {
-            Some(v)
-        } else {
-            None
-        }
+        r.ended().then(|| v)
     }
 
     /// The member of an object.
@@ -218,13 +214,25 @@ pub fn quote(out: &mut String, text: &str) {
     out.push('"');
 }
 
-struct Reader<'a> {
+/// Reads a document from its begin to its end: [`Value::parse`] into a tree, and the readers of replies member by member,
+/// without one. A member of another kind than the reader asks for is passed over, as if it were not there.
+pub(crate) struct Reader<'a> {
     s: &'a [u8],
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub(crate) fn new(text: &'a str) -> Reader<'a> {
+        Reader { s: text.as_bytes(), text, at: 0 }
+    }
+
+    /// Whether nothing is left but blanks.
+    pub(crate) fn ended(&mut self) -> bool {
+        self.blanks();
+        self.at == self.s.len()
+    }
+
     fn blanks(&mut self) {
         while matches!(self.s.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
@@ -241,10 +249,93 @@ impl Reader<'_> {
         }
     }
 
-    fn word(&mut self, w: &str, v: Value) -> Option<Value> {
+    /// What the next value begins with.
+    fn next(&mut self) -> Option<u8> {
+        self.blanks();
+        self.s.get(self.at).copied()
+    }
+
+    /// Reads an object; each member's value is for `member` to read.
+    pub(crate) fn object(&mut self, mut member: impl FnMut(&mut Self, &str) -> Option<()>) -> Option<()> {
+        if self.next()? != b'{' {
+            return self.skip(0);
+        }
+        self.at += 1;
+        if self.eat(b'}').is_some() {
+            return Some(());
+        }
+        loop {
+            self.blanks();
+            let name = self.name()?;
+            self.eat(b':')?;
+            member(self, &name)?;
+            if self.eat(b',').is_none() {
+                return self.eat(b'}');
+            }
+        }
+    }
+
+    /// Reads an array; each element is for `item` to read.
+    pub(crate) fn array(&mut self, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        if self.next()? != b'[' {
+            return self.skip(0);
+        }
+        self.at += 1;
+        if self.eat(b']').is_some() {
+            return Some(());
+        }
+        loop {
+            item(self)?;
+            if self.eat(b',').is_none() {
+                return self.eat(b']');
+            }
+        }
+    }
+
+    /// Reads a string into `to`.
+    pub(crate) fn text(&mut self, to: &mut String) -> Option<()> {
+        if self.next()? != b'"' {
+            return self.skip(0);
+        }
+        *to = self.string()?;
+        Some(())
+    }
+
+    /// Reads an integer in range into `to`.
+    pub(crate) fn int(&mut self, to: &mut Option<i64>) -> Option<()> {
+        if !matches!(self.next()?, b'-' | b'0'..=b'9') {
+            return self.skip(0);
+        }
+        *to = self.digits_of_number()?.parse().ok();
+        Some(())
+    }
+
+    /// Reads whether the value is `true`.
+    pub(crate) fn is_true(&mut self, to: &mut bool) -> Option<()> {
+        *to = self.next()? == b't';
+        self.skip(0)
+    }
+
+    /// Passes over a value.
+    pub(crate) fn skip(&mut self, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match self.next()? {
+            b'n' => self.word("null"),
+            b't' => self.word("true"),
+            b'f' => self.word("false"),
+            b'"' => self.string().map(drop),
+            b'[' => self.array(|r| r.skip(depth + 1)),
+            b'{' => self.object(|r, _| r.skip(depth + 1)),
+            _ => self.digits_of_number().map(drop),
+        }
+    }
+
+    fn word(&mut self, w: &str) -> Option<()> {
         if self.s[self.at..].starts_with(w.as_bytes()) {
             self.at += w.len();
-            Some(v)
+            Some(())
         } else {
             None
         }
@@ -254,44 +345,28 @@ impl Reader<'_> {
         if depth > MAX_DEPTH {
             return None;
         }
-        self.blanks();
-        match *self.s.get(self.at)? {
-            b'n' => self.word("null", Value::Null),
-            b't' => self.word("true", Value::Bool(true)),
-            b'f' => self.word("false", Value::Bool(false)),
+        match self.next()? {
+            b'n' => self.word("null").map(|()| Value::Null),
+            b't' => self.word("true").map(|()| Value::Bool(true)),
+            b'f' => self.word("false").map(|()| Value::Bool(false)),
             b'"' => Some(Value::Text(self.string()?)),
             b'[' => {
-                self.at += 1;
                 let mut v = Vec::new();
-                if self.eat(b']').is_some() {
-                    return Some(Value::Array(v));
-                }
-                loop {
-                    v.push(self.value(depth + 1)?);
-                    if self.eat(b',').is_none() {
-                        self.eat(b']')?;
-                        return Some(Value::Array(v));
-                    }
-                }
+                self.array(|r| {
+                    v.push(r.value(depth + 1)?);
+                    Some(())
+                })?;
+                Some(Value::Array(v))
             }
             b'{' => {
-                self.at += 1;
                 let mut v = Vec::new();
-                if self.eat(b'}').is_some() {
-                    return Some(Value::Object(v));
-                }
-                loop {
-                    self.blanks();
-                    let k = self.string()?;
-                    self.eat(b':')?;
-                    v.push((k, self.value(depth + 1)?));
-                    if self.eat(b',').is_none() {
-                        self.eat(b'}')?;
-                        return Some(Value::Object(v));
-                    }
-                }
+                self.object(|r, name| {
+                    v.push((name.to_string(), r.value(depth + 1)?));
+                    Some(())
+                })?;
+                Some(Value::Object(v))
             }
-            _ => self.number(),
+            _ => Some(Value::Number(self.digits_of_number()?.to_string())),
         }
     }
 
@@ -307,7 +382,7 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self) -> Option<Value> {
+    fn digits_of_number(&mut self) -> Option<&'a str> {
         let from = self.at;
         if self.s.get(self.at) == Some(&b'-') {
             self.at += 1;
@@ -328,7 +403,7 @@ impl Reader<'_> {
             }
             self.digits()?;
         }
-        Some(Value::Number(self.text[from..self.at].to_string()))
+        Some(&self.text[from..self.at])
     }
 
     fn hex4(&mut self) -> Option<u32> {
@@ -340,17 +415,53 @@ impl Reader<'_> {
         u32::from_str_radix(h, 16).ok()
     }
 
+    /// Moves to the next quote, backslash or control character. Strings are mostly plain bytes: eight at a time.
+    fn plain(&mut self) -> Option<u8> {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const HIGH: u64 = 0x8080_8080_8080_8080;
+        // The high bit of each byte that is 0; above the first one it may be wrong.
+        let zero = |w: u64| w.wrapping_sub(ONES) & !w & HIGH;
+        while let Some(eight) = self.s.get(self.at..self.at + 8) {
+            let w = u64::from_le_bytes(eight.try_into().ok()?);
+            let control = w.wrapping_sub(ONES * 0x20) & !w & HIGH;
+            let stops = control | zero(w ^ (ONES * u64::from(b'"'))) | zero(w ^ (ONES * u64::from(b'\\')));
+            if stops != 0 {
+                self.at += (stops.trailing_zeros() / 8) as usize;
+                return Some(self.s[self.at]);
+            }
+            self.at += 8;
+        }
+        self.at += self.s[self.at..].iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20)?;
+        Some(self.s[self.at])
+    }
+
+    /// A member's name, which is short and has hardly ever an escape.
+    fn name(&mut self) -> Option<Cow<'a, str>> {
+        if self.s.get(self.at) != Some(&b'"') {
+            return None;
+        }
+        let from = self.at + 1;
+        let n = self.s[from..].iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20)?;
+        if self.s[from + n] == b'"' {
+            self.at = from + n + 1;
+            return Some(Cow::Borrowed(&self.text[from..from + n]));
+        }
+        self.string().map(Cow::Owned)
+    }
+
     fn string(&mut self) -> Option<String> {
         if self.s.get(self.at) != Some(&b'"') {
             return None;
         }
         self.at += 1;
-        let mut out = String::new();
         let mut from = self.at;
+        if self.plain()? == b'"' {
+            self.at += 1;
+            return Some(self.text[from..self.at - 1].to_string());
+        }
+        let mut out = String::new();
         loop {
-            // Long strings are mostly plain bytes.
-            self.at += self.s[self.at..].iter().position(|&b| b == b'"' || b == b'\\' || b < 0x20)?;
-            let c = self.s[self.at];
+            let c = self.plain()?;
             if c < 0x20 {
                 return None;
             }

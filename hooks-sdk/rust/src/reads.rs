@@ -43,7 +43,7 @@ pub(crate) fn utf8(v: Vec<u8>) -> String {
 
 /// The reply of the last call that answered one.
 pub(crate) fn last_reply() -> Result<String, Errno> {
-    fetch(1024, |d, c| unsafe { raw::reply_read(d, c) }).map(utf8)
+    fetch(2048, |d, c| unsafe { raw::reply_read(d, c) }).map(utf8)
 }
 
 macro_rules! document {

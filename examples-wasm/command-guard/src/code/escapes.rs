@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::lang::Lang;
+pub use protected_files::spelling::percent;
 
 /// A text without its escapes.
 pub fn undone(text: &str, lang: Lang) -> String {
@@ -115,27 +116,6 @@ pub fn rot13(text: &str) -> String {
             c => c,
         })
         .collect()
-}
-
-/// Text with %XX undone.
-pub fn percent(text: &str) -> String {
-    let b = text.as_bytes();
-    let mut out = Vec::new();
-    let mut i = 0;
-    while i < b.len() {
-        let two = text.get(i + 1..i + 3).and_then(|d| u8::from_str_radix(d, 16).ok());
-        match two {
-            Some(v) if b[i] == b'%' => {
-                out.push(v);
-                i += 3;
-            }
-            _ => {
-                out.push(b[i]);
-                i += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 #[cfg(test)]

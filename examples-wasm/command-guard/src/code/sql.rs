@@ -6,9 +6,10 @@ use super::lang::Lang;
 use super::told::Told;
 use super::tokens::{tokens, Seg, Tok};
 use super::value::Val;
+use protected_files::search::Case;
 
 pub fn told(text: &str, told: &mut Told) {
-    let low = text.to_lowercase();
+    let low = text.lowered();
     // The usual statement names no file and no function of files.
     let words = ["file", "outfile", "program", "copy", "attach", "xp_cmdshell", "exec", "system", ".import", ".read", ".open", "\\i", "\\copy", "\\o", "\\w", "read_text", "read_csv", "load", "writefile", "edit(", ".output", ".once", ".backup", ".clone", "lo_import", "lo_export", "dumpfile", "source"];
     if !words.iter().any(|w| low.contains(w)) {
@@ -24,7 +25,7 @@ pub fn told(text: &str, told: &mut Told) {
         _ => None,
     };
     let name = |k: usize| match t.get(k).map(|t| &t.tok) {
-        Some(Tok::Name(n)) => n.to_lowercase(),
+        Some(Tok::Name(n)) => n.lowered(),
         _ => String::new(),
     };
     for k in 0..t.len() {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::escapes;
 use super::value::{concat, join_path, one_of, pattern, Val, ANY, HOLE, HOME};
+use protected_files::search::Case;
 
 /// The texts with one between them.
 pub fn joined(list: &[Val], with: &str) -> Val {
@@ -204,7 +205,7 @@ pub fn returned(full: &str, recv: Option<&Val>, args: &[Val], named: &[(String, 
     // The text that the function is about: what it is called on, or its first argument.
     let it = recv.cloned().unwrap_or_else(|| a(0));
     let rest = if recv.is_some() { args } else { args.get(1..).unwrap_or(&[]) };
-    let code = |v: &Val| -> String { v.known().unwrap_or_default().to_lowercase() };
+    let code = |v: &Val| -> String { v.known().unwrap_or_default().lowered() };
     let v = match last {
         "join" if matches!(module, "os.path." | "path." | "posixpath." | "File." | "Path." | "filepath.") || matches!(last, "joinpath") => {
             let mut v = a(0);
@@ -314,8 +315,8 @@ pub fn returned(full: &str, recv: Option<&Val>, args: &[Val], named: &[(String, 
             (Some(t), Some(f), Some(to)) => Val::Text(translated(&t, &f, &to)),
             _ => Val::Unknown,
         },
-        "upper" | "toUpperCase" | "upcase" | "uc" | "strtoupper" | "toupper" => each(&it, |t| Some(t.to_uppercase())),
-        "lower" | "toLowerCase" | "downcase" | "lc" | "strtolower" | "tolower" => each(&it, |t| Some(t.to_lowercase())),
+        "upper" | "toUpperCase" | "upcase" | "uc" | "strtoupper" | "toupper" => each(&it, |t| Some(t.uppered())),
+        "lower" | "toLowerCase" | "downcase" | "lc" | "strtolower" | "tolower" => each(&it, |t| Some(t.lowered())),
         "strip" | "trim" | "chomp" | "rstrip" | "lstrip" | "trimEnd" | "trimStart" | "chop" | "squeeze" | "rtrim" | "ltrim" => match it {
             Val::Text(t) => Val::text(t.trim()),
             v => v,

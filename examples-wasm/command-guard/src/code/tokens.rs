@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::escapes;
 use super::lang::Lang;
+use protected_files::search::Case;
 
 /// A part of a text.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,7 +169,7 @@ impl Reader {
             self.i += 1;
         }
         let t: String = self.c[from..self.i].iter().filter(|c| **c != '_').collect();
-        let low = t.to_lowercase();
+        let low = t.lowered();
         let radix = |p: &str, r: u32| low.strip_prefix(p).and_then(|d| i64::from_str_radix(d.trim_end_matches('l'), r).ok());
         let octal = low.len() > 1 && low.starts_with('0') && low.bytes().all(|b| (b'0'..=b'7').contains(&b));
         let n = radix("0x", 16)
@@ -206,7 +207,7 @@ impl Reader {
         let quote = matches!(self.at(0), '\'' | '"');
         let member = self.previous_is(".") || self.previous_is("->") || self.previous_is("::");
         if self.lang == Lang::Python && quote && name.len() <= 2 && name.chars().all(|c| "rRbBfFuU".contains(c)) {
-            let low = name.to_lowercase();
+            let low = name.lowered();
             let segs = self.python_text(low.contains('r'), low.contains('f'));
             self.push(Tok::Text(segs));
             return;

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::value::{quoted, Val, ANY, HOLE, HOME};
+use protected_files::search::Case;
 
 /// The shell's text, and what has no text in a shell.
 #[derive(Debug, Default)]
@@ -229,7 +230,7 @@ fn path(v: &Val) -> Option<String> {
 /// Whether words begin a shell that gets its commands from elsewhere.
 fn is_shell(line: &str) -> bool {
     let mut words = line.split_whitespace().skip_while(|w| matches!(*w, "exec" | "/usr/bin/env" | "env"));
-    let base = words.next().unwrap_or("").rsplit(&['/', '\\'][..]).next().unwrap_or("").to_lowercase();
+    let base = words.next().unwrap_or("").rsplit(&['/', '\\'][..]).next().unwrap_or("").lowered();
     let shell = matches!(base.as_str(), "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "csh" | "tcsh" | "fish" | "cmd" | "cmd.exe" | "powershell" | "powershell.exe" | "pwsh");
     shell && words.next().map_or(true, |w| w.starts_with('-') && !w.contains('c') || w.starts_with('<') || w.starts_with('>') || w.starts_with("0<") || w.starts_with("2>"))
 }

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use super::told::Told;
 use super::value::{quoted, Val, HOLE, HOME};
+use protected_files::search::Case;
 
 /// The statements of a text, each in words. Brackets that substitute are read by themselves, and stand as not known.
 fn statements(text: &str, ends: &str, quotes: &str, escape: char) -> Vec<Vec<String>> {
@@ -66,7 +67,7 @@ fn statements(text: &str, ends: &str, quotes: &str, escape: char) -> Vec<Vec<Str
 /// PowerShell: its own commands as those of a shell, and others as they are.
 pub fn powershell(text: &str, told: &mut Told) {
     let mut names: Vec<(String, String)> = Vec::new();
-    let low = text.to_lowercase();
+    let low = text.lowered();
     let fetches = ["invoke-webrequest", "iwr ", "iwr(", "invoke-restmethod", "irm ", "downloadstring", "downloadfile", "downloaddata", "curl ", "wget ", "net.webclient", "start-bitstransfer"].iter().any(|w| low.contains(w));
     let runs = ["iex", "invoke-expression", "& ([scriptblock]", "[scriptblock]::create", ".invokescript"].iter().any(|w| low.contains(w));
     if fetches && runs {
@@ -87,10 +88,10 @@ pub fn powershell(text: &str, told: &mut Told) {
                 continue;
             }
             if words.len() > 2 && words[0].starts_with('$') && words[1] == "=" {
-                names.push((words[0][1..].to_lowercase(), words[2..].join(" ")));
+                names.push((words[0][1..].lowered(), words[2..].join(" ")));
                 words.drain(..2);
             } else if let Some((n, v)) = words[0].split_once('=').filter(|(n, _)| n.starts_with('$')) {
-                names.push((n[1..].to_lowercase(), v.to_string()));
+                names.push((n[1..].lowered(), v.to_string()));
                 continue;
             }
             powershell_command(&words, &before, told);
@@ -103,11 +104,11 @@ pub fn powershell(text: &str, told: &mut Told) {
 fn statics(text: &str, told: &mut Told) {
     for (at, _) in text.match_indices("]::") {
         let method: String = text[at + 3..].chars().take_while(|c| c.is_alphanumeric()).collect();
-        let class = text[..at].rsplit('[').next().unwrap_or("").to_lowercase();
+        let class = text[..at].rsplit('[').next().unwrap_or("").lowered();
         let class = class.trim_start_matches("system.");
         let args = &text[at + 3 + method.len()..];
         let first = || args.trim_start_matches('(').split(&['"', '\''][..]).nth(1).map(|t| Val::text(powershell_home(t)));
-        match (class, method.to_lowercase().as_str()) {
+        match (class, method.lowered().as_str()) {
             ("io.file", "delete") => told.paths("rm -f", &first().into_iter().collect::<Vec<_>>()),
             ("io.directory", "delete") => first().iter().for_each(|p| told.delete_tree(p)),
             ("io.file", m) if m.starts_with("read") || m == "openread" => told.paths("cat", &first().into_iter().collect::<Vec<_>>()),
@@ -133,7 +134,7 @@ fn powershell_home(t: &str) -> String {
 fn substituted(w: &str, names: &[(String, String)]) -> String {
     let w = powershell_home(w);
     if let Some(n) = w.strip_prefix('$') {
-        let key = n.split(&['.', '/', '\\'][..]).next().unwrap_or("").to_lowercase();
+        let key = n.split(&['.', '/', '\\'][..]).next().unwrap_or("").lowered();
         if let Some((_, v)) = names.iter().rev().find(|(k, _)| *k == key) {
             return v.clone();
         }
@@ -152,7 +153,7 @@ fn operands(words: &[String]) -> Vec<String> {
         if skip {
             skip = false;
         } else if w.starts_with('-') {
-            skip = matches!(w.to_lowercase().as_str(), "-value" | "-encoding" | "-filter" | "-include" | "-exclude" | "-erroraction" | "-itemtype" | "-headers" | "-method" | "-body" | "-pattern" | "-raw:" | "-depth");
+            skip = matches!(w.lowered().as_str(), "-value" | "-encoding" | "-filter" | "-include" | "-exclude" | "-erroraction" | "-itemtype" | "-headers" | "-method" | "-body" | "-pattern" | "-raw:" | "-depth");
         } else {
             out.push(w.clone());
         }
@@ -161,9 +162,9 @@ fn operands(words: &[String]) -> Vec<String> {
 }
 
 fn powershell_command(words: &[String], before: &[String], told: &mut Told) {
-    let name = words[0].trim_start_matches(&['&', '.', '('][..]).to_lowercase();
+    let name = words[0].trim_start_matches(&['&', '.', '('][..]).lowered();
     let rest = &words[1..];
-    let option = |o: &str| rest.iter().any(|w| w.len() > 1 && w.starts_with('-') && o.starts_with(&w.to_lowercase()));
+    let option = |o: &str| rest.iter().any(|w| w.len() > 1 && w.starts_with('-') && o.starts_with(&w.lowered()));
     let mut paths: Vec<Val> = Vec::new();
     for o in operands(rest) {
         for one in o.split(',') {
@@ -230,7 +231,7 @@ fn powershell_command(words: &[String], before: &[String], told: &mut Told) {
 /// cmd.exe
 pub fn cmd(text: &str, told: &mut Told) {
     for words in statements(text, "&|\r", "\"", '^') {
-        let name = words[0].trim_start_matches('@').to_lowercase();
+        let name = words[0].trim_start_matches('@').lowered();
         let rest: Vec<Val> = words[1..].iter().filter(|w| !(w.starts_with('/') && w.len() <= 3)).map(|w| Val::Text(super::value::pattern(&w.replace("%USERPROFILE%", "~").replace("%HOME%", "~")))).collect();
         let option = |o: &str| words.iter().any(|w| w.eq_ignore_ascii_case(o));
         match name.as_str() {
@@ -426,7 +427,7 @@ pub fn cmake(text: &str, told: &mut Told) {
         let end = text[call..].find(')').map_or(text.len(), |e| call + e);
         let words: Vec<String> = statements(&text[call + 1..end], "", "\"", '\\').into_iter().flatten().collect();
         let vals = |from: usize| words[from.min(words.len())..].iter().map(|w| Val::text(w.clone())).collect::<Vec<_>>();
-        match (name.to_lowercase().as_str(), words.first().map(|w| w.as_str())) {
+        match (name.lowered().as_str(), words.first().map(|w| w.as_str())) {
             ("execute_process" | "exec_program", Some(first)) => told.words(&vals(usize::from(first == "COMMAND"))),
             ("file", Some("REMOVE_RECURSE")) => vals(1).iter().for_each(|p| told.delete_tree(p)),
             ("file", Some("REMOVE")) => told.paths("rm -f", &vals(1)),

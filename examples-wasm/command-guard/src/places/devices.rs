@@ -1,6 +1,7 @@
 //! Raw disks.
 
 use super::{glob, Place};
+use protected_files::search::{has, lower};
 
 /// The beginnings of the names of disks in `/dev`, each with an example for patterns.
 const DISKS: [(&str, &str); 17] = [
@@ -29,7 +30,7 @@ const DIRS: [&str; 8] = ["mapper", "disk", "md", "zvol", "block", "nvme-fabrics"
 impl Place {
     /// A raw block device.
     pub fn is_disk(&self) -> bool {
-        if self.path.to_lowercase().contains("physicaldrive") {
+        if has(&lower(&self.path), "physicaldrive") {
             return true;
         }
         let dev = match self.path.strip_prefix("/dev/") {

@@ -2,7 +2,7 @@
 
 use super::{glob, Place};
 
-/// Single files.
+/// Single files, all of them in /etc.
 const FILES: [&str; 17] = [
     "/etc/passwd",
     "/etc/passwd-",
@@ -41,7 +41,7 @@ const DIRS: [&str; 11] = [
 impl Place {
     /// A file whose content decides who gets in or what starts.
     pub fn is_guarded(&self) -> bool {
-        FILES.iter().any(|f| self.is(f)) || DIRS.iter().any(|d| self.is_below(d) || self.is(d)) || self.is_authorized_keys()
+        (self.glob || self.path.starts_with("/etc/")) && FILES.iter().any(|f| self.is(f)) || DIRS.iter().any(|d| self.is_below(d) || self.is(d)) || self.is_authorized_keys()
     }
 
     fn is_authorized_keys(&self) -> bool {

@@ -313,6 +313,9 @@ impl Place {
 
     /// It, or where its pattern may lead, is in a directory.
     pub fn is_below(&self, dir: &str) -> bool {
+        if !self.glob {
+            return self.path.strip_prefix(dir).map_or(false, |rest| rest.starts_with('/'));
+        }
         let depth = dir.split('/').count();
         let parts: Vec<&str> = self.path.split('/').collect();
         parts.len() > depth && self.matches(&parts[..depth].join("/"), dir)

@@ -1,11 +1,15 @@
 //! Places of Windows, as its own programs, the Subsystem for Linux and Git Bash write them.
 
 use alloc::string::String;
+use protected_files::search::{any, Case};
 
 /// A path with a drive, or a variable that stands for one, as `C:/dir`, in lower case. Backslashes may have been taken by
 /// the shell.
 pub fn drive(text: &str) -> Option<String> {
-    let lower = text.to_lowercase().replace('\\', "/");
+    if !any(text, b"%$:") {
+        return on_windows(text);
+    }
+    let lower = text.lowered().replace('\\', "/");
     let lower = lower.strip_prefix("//?/").or_else(|| lower.strip_prefix("//./")).unwrap_or(&lower);
     for (name, path) in [
         ("%userprofile%", "c:/users/x"),
@@ -28,12 +32,14 @@ pub fn drive(text: &str) -> Option<String> {
     if b.len() >= 2 && b[0].is_ascii_alphabetic() && b[1] == b':' && !lower.starts_with("c:///") {
         return Some(cleaned(&lower[..2], &lower[2..]));
     }
-    // Only where Windows itself is: other directories may have one letter, too.
+    on_windows(text)
+}
+
+/// A path of Unix that leads to where Windows itself is: other directories may have one letter, too.
+fn on_windows(text: &str) -> Option<String> {
     let unix = text.strip_prefix("/mnt").unwrap_or(text);
-    if let Some(rest) = unix.strip_prefix("/c").filter(|r| r.is_empty() || r.starts_with('/')) {
-        return Some(cleaned("c:", &rest.to_lowercase()));
-    }
-    None
+    let rest = unix.strip_prefix("/c").filter(|r| r.is_empty() || r.starts_with('/'))?;
+    Some(cleaned("c:", &rest.lowered()))
 }
 
 fn cleaned(drive: &str, rest: &str) -> String {

@@ -6,7 +6,7 @@ use super::options::{operands, values};
 use super::Names;
 
 /// What a container gets of the host's files, and what is copied out of one.
-pub(super) fn container(n: &mut Names, args: &[Word]) {
+pub(super) fn container(n: &mut Names<'_>, args: &[Word]) {
     n.look.tree = true;
     n.look.wide = true;
     for (v, glob) in values(args, &['v'], &["volume", "mount"]) {
@@ -31,7 +31,7 @@ pub(super) fn container(n: &mut Names, args: &[Word]) {
 }
 
 /// What a cluster gets, and what is copied out of it.
-pub(super) fn cluster(n: &mut Names, args: &[Word]) {
+pub(super) fn cluster(n: &mut Names<'_>, args: &[Word]) {
     let words = operands(args, &["-n", "--namespace", "--context", "--kubeconfig", "-c", "--container"]);
     if words.first().map_or(false, |w| w.text == "cp") {
         n.look.tree = true;

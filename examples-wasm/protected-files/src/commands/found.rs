@@ -1,5 +1,7 @@
 //! Names that one command finds and another one opens: by find, xargs, a pipe or a loop.
 
+use std::borrow::Cow;
+
 use belay_hook::analysis::{Command, Shell, Word};
 
 use super::plain;
@@ -32,21 +34,23 @@ pub(super) fn replace(own: &mut Vec<Name>, words: &[Word], stands: impl Fn(&str)
 }
 
 /// The arguments of a command without those of a command that it runs, which is listed itself.
-pub(super) fn visible(shell: &Shell, at: usize) -> Vec<Word> {
+pub(super) fn visible(shell: &Shell, at: usize) -> Cow<[Word]> {
     let c = &shell.commands[at];
-    let mut args = c.args().to_vec();
+    let mut args = c.args();
     for inner in shell.commands.iter().skip(at + 1).filter(|o| o.via.len() > c.via.len()) {
         let n = inner.words.len();
         if n > 0 && n < c.words.len() && c.words[c.words.len() - n..].iter().zip(&inner.words).all(|(a, b)| a.text == b.text) {
-            args.truncate(c.words.len() - n - 1);
+            args = &args[..c.words.len() - n - 1];
             break;
         }
     }
     let pipe = c.stdin_from.is_some() && programs::lists_input(&c.name);
     if pipe || c.args_open && c.via.last().map_or(false, |v| matches!(v.as_str(), "xargs" | "gxargs" | "parallel")) {
+        let mut args = args.to_vec();
         args.push(plain(FOUND));
+        return args.into();
     }
-    args
+    args.into()
 }
 
 /// The names that find, fd or a pipe hand to a command.

@@ -8,14 +8,13 @@ use crate::programs::{self, Use};
 use crate::strings;
 
 /// A program by what its options are called.
-pub(super) fn opened(n: &mut Names, name: &str, args: &[Word], c: &Command) {
+pub(super) fn opened(n: &mut Names<'_>, name: &str, args: &[Word], c: &Command) {
     let expression = programs::takes_expression(name);
     let in_place = matches!(name, "sed" | "gsed" | "perl" | "ruby")
         && args.iter().any(|w| w.text.starts_with("--in-place") || short(&w.text).map_or(false, |s| s.contains('i') && !s.starts_with(&['I', 'M', 'e'][..])));
     if in_place {
         return; // it changes the file, and shows nothing of it
     }
-    let given = args.iter().any(|w| programs::gives_expression(name, &w.text));
     let plain_reader = programs::reads_plainly(name);
     let copier = programs::copies(name);
     let recursive = c.has_flag('r', &["recursive"]) || c.has_flag('R', &[]) || matches!(name, "rg" | "ag" | "ack");
@@ -82,7 +81,7 @@ pub(super) fn opened(n: &mut Names, name: &str, args: &[Word], c: &Command) {
             }
         }
     }
-    if expression && !given && !operands.is_empty() {
+    if expression && !operands.is_empty() && !args.iter().any(|w| programs::gives_expression(name, &w.text)) {
         let program = operands.remove(0);
         if matches!(name, "sed" | "gsed") {
             strings::sed_files(&program.text).iter().for_each(|f| n.push(f, false));
@@ -121,8 +120,8 @@ fn chosen(option: &str) -> bool {
 fn one_dash<'a>(name: &str, t: &'a str) -> Option<&'a str> {
     let rest = t.strip_prefix('-')?;
     let word = rest.split('=').next().unwrap_or("");
-    let bundles = programs::reads_plainly(name) || programs::copies(name) || matches!(name, "perl" | "ruby" | "python" | "zip");
-    if !bundles && (word.len() > 2 || word == "ca") && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && !rest.contains('/') {
+    let bundles = || programs::reads_plainly(name) || programs::copies(name) || matches!(name, "perl" | "ruby" | "python" | "zip");
+    if (word.len() > 2 || word == "ca") && !bundles() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') && !rest.contains('/') {
         return Some(rest);
     }
     None

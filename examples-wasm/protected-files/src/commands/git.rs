@@ -5,7 +5,7 @@ use belay_hook::analysis::Word;
 use super::Names;
 
 /// What git shows of the working tree or of older versions.
-pub(super) fn shown(n: &mut Names, args: &[Word]) {
+pub(super) fn shown(n: &mut Names<'_>, args: &[Word]) {
     let mut i = 0;
     while i < args.len() && args[i].text.starts_with('-') {
         match args[i].text.as_str() {

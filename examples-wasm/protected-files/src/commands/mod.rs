@@ -14,6 +14,7 @@ use belay_hook::analysis::{Command, Shell, Word};
 use crate::names::Name;
 use crate::programs;
 use crate::rules::Look;
+use crate::search::{any, at, has, lower};
 use crate::strings;
 use found::{found, found_by_loop, handed, in_loop, produced, replace, visible, FOUND};
 use options::values;
@@ -29,13 +30,13 @@ pub fn names_but(shell: &Shell, reads_itself: fn(&str) -> bool) -> Vec<Name> {
     let mut out = Vec::new();
     let looped: Vec<Word> = shell.commands.iter().flat_map(|c| found_by_loop(shell, c)).collect();
     for (i, c) in shell.commands.iter().enumerate() {
-        let mut own = of(c, visible(shell, i), reads_itself);
-        if own.iter().any(|n| n.text.contains(FOUND)) || own.iter().any(|n| n.text.contains('$')) && handed(c) {
+        let mut own = of(c, &visible(shell, i), reads_itself);
+        if own.iter().any(|n| has(&n.text, FOUND)) || own.iter().any(|n| any(&n.text, b"$")) && handed(c) {
             let words = found(shell, c, &looped);
-            replace(&mut own, &words, |t| t.contains(FOUND) || t.contains('$'));
+            replace(&mut own, &words, |t| has(t, FOUND) || any(t, b"$"));
         }
-        if !looped.is_empty() && (in_loop(c) || c.words.iter().any(|w| w.text.contains("$(") || w.text.contains("<("))) {
-            replace(&mut own, &looped, |t| t.contains('$') || t.contains("<("));
+        if !looped.is_empty() && (in_loop(c) || c.words.iter().any(|w| has(&w.text, "$(") || has(&w.text, "<("))) {
+            replace(&mut own, &looped, |t| any(t, b"$") || has(t, "<("));
         }
         out.append(&mut own);
     }
@@ -47,24 +48,24 @@ fn plain(text: &str) -> Word {
 }
 
 /// Collects the names of one command.
-struct Names {
-    by: String,
+struct Names<'a> {
+    by: &'a str,
     cwd: Option<String>,
     look: Look,
     out: Vec<Name>,
-    /// The text of its program is read elsewhere.
-    elsewhere: bool,
+    /// Whether the text of a program's programs is read elsewhere.
+    reads_itself: fn(&str) -> bool,
 }
 
-impl Names {
+impl Names<'_> {
     fn push(&mut self, text: &str, glob: bool) {
-        let text = text.trim_matches(&['"', '\''][..]);
+        let text = text.trim_matches(|c| matches!(c, '"' | '\''));
         if text.is_empty() || text == "-" || web(text) {
             return;
         }
         self.out.push(match self.out.len() {
-            0..=1023 => Name { text: text.into(), cwd: self.cwd.clone(), look: Look { glob, ..self.look }, by: self.by.clone() },
-            1024 => Name::more(&self.by),
+            0..=1023 => Name { text: text.into(), cwd: self.cwd.clone(), look: Look { glob, ..self.look }, by: self.by.into() },
+            1024 => Name::more(self.by),
             _ => return,
         });
     }
@@ -72,8 +73,8 @@ impl Names {
     /// A word, and what stands in it behind the marks that programs put before a file.
     fn word(&mut self, w: &Word) {
         let t = w.text.as_str();
-        if let Some((scheme, rest)) = t.split_once("://") {
-            match scheme.to_lowercase().as_str() {
+        if let Some((scheme, rest)) = address(t) {
+            match lower(scheme).as_ref() {
                 "file" => self.push(t, w.glob),
                 "sftp" | "scp" | "ftp" | "ftps" | "rsync" | "ssh" => {
                     if let Some(at) = rest.find('/') {
@@ -85,6 +86,9 @@ impl Names {
             return;
         }
         self.push(t, w.glob);
+        if !any(t, b"@=:<") {
+            return;
+        }
         for mark in ['@', '=', ':', '<'] {
             if let Some((before, behind)) = t.split_once(mark) {
                 if mark == ':' && (before.len() == 1 || behind.starts_with(':')) || behind.is_empty() {
@@ -103,7 +107,7 @@ impl Names {
     }
 
     fn text(&mut self, text: &str) {
-        if self.elsewhere {
+        if (self.reads_itself)(self.by) {
             return;
         }
         for s in strings::strings(text) {
@@ -114,23 +118,28 @@ impl Names {
 
 /// An address that is no file of here.
 fn web(t: &str) -> bool {
-    t.split_once("://").map_or(false, |(s, _)| !s.eq_ignore_ascii_case("file"))
+    address(t).map_or(false, |(s, _)| !s.eq_ignore_ascii_case("file"))
+}
+
+/// The scheme of an address, and what is behind it.
+fn address(t: &str) -> Option<(&str, &str)> {
+    at(t, "://").map(|i| (&t[..i], &t[i + 3..]))
 }
 
 /// The names that a command would open; args are its own.
-fn of(c: &Command, args: Vec<Word>, reads_itself: fn(&str) -> bool) -> Vec<Name> {
-    let name = c.name.to_lowercase();
+fn of(c: &Command, args: &[Word], reads_itself: fn(&str) -> bool) -> Vec<Name> {
+    let name = lower(&c.name);
     let name = name.strip_suffix(".exe").unwrap_or(&name);
     let cwd = c.cwd.as_ref().map(|d| d.text.clone()).filter(|d| d != "?");
-    let mut n = Names { by: name.into(), cwd, look: Look { glob: false, command: true, tree: false, wide: false }, out: Vec::new(), elsewhere: reads_itself(name) };
+    let mut n = Names { by: name, cwd, look: Look { glob: false, command: true, tree: false, wide: false }, out: Vec::new(), reads_itself };
     for r in &c.redirects {
         match r.op.as_str() {
             "<" | "<>" if name != "ssh-add" => n.word(&r.target),
-            op if op.starts_with("<<") => given(&mut n, name, &args, &r.target.text),
+            op if op.starts_with("<<") => given(&mut n, name, args, &r.target.text),
             _ => {}
         }
     }
-    let has = |list: &[&str]| args.iter().any(|w| list.contains(&w.text.as_str()));
+    let given_one = |list: &[&str]| args.iter().any(|w| list.contains(&w.text.as_str()));
     match name {
         "dd" => args.iter().filter_map(|w| w.text.strip_prefix("if=").map(|t| (t, w.glob))).for_each(|(t, g)| n.push(t, g)),
         "fd" | "fdfind" => {
@@ -154,7 +163,7 @@ fn of(c: &Command, args: Vec<Word>, reads_itself: fn(&str) -> bool) -> Vec<Name>
             n.text(&text.join(" "));
         }
         "ansible" => {
-            for (v, _) in values(&args, &['a'], &["args"]) {
+            for (v, _) in values(args, &['a'], &["args"]) {
                 n.line(v);
                 for part in v.split_whitespace() {
                     if let Some(f) = part.strip_prefix("src=") {
@@ -163,17 +172,17 @@ fn of(c: &Command, args: Vec<Word>, reads_itself: fn(&str) -> bool) -> Vec<Name>
                 }
             }
         }
-        "git" => git::shown(&mut n, &args),
-        "docker" | "podman" | "nerdctl" | "docker-compose" => containers::container(&mut n, &args),
-        "kubectl" | "oc" => containers::cluster(&mut n, &args),
-        "openssl" => openssl::shown(&mut n, &args),
-        "curl" => transfer::curl(&mut n, &args),
-        "tar" | "bsdtar" | "gtar" => transfer::tar(&mut n, &args),
-        "rg" | "ag" if has(&["--files"]) => {} // lists names
-        "php" if has(&["-S"]) => transfer::served(&mut n, &args),
-        "python" | "python3" if args.windows(2).any(|p| p[0].text == "-m" && p[1].text == "http.server") => transfer::served(&mut n, &args),
+        "git" => git::shown(&mut n, args),
+        "docker" | "podman" | "nerdctl" | "docker-compose" => containers::container(&mut n, args),
+        "kubectl" | "oc" => containers::cluster(&mut n, args),
+        "openssl" => openssl::shown(&mut n, args),
+        "curl" => transfer::curl(&mut n, args),
+        "tar" | "bsdtar" | "gtar" => transfer::tar(&mut n, args),
+        "rg" | "ag" if given_one(&["--files"]) => {} // lists names
+        "php" if given_one(&["-S"]) => transfer::served(&mut n, args),
+        "python" | "python3" if args.windows(2).any(|p| p[0].text == "-m" && p[1].text == "http.server") => transfer::served(&mut n, args),
         _ if programs::names_only(name) => {}
-        _ => general::opened(&mut n, name, &args, c),
+        _ => general::opened(&mut n, name, args, c),
     }
     n.out
 }

@@ -5,7 +5,7 @@ use belay_hook::analysis::Word;
 use super::Names;
 
 /// What openssl shows: of a certificate nothing is secret, and a key may be used.
-pub(super) fn shown(n: &mut Names, args: &[Word]) {
+pub(super) fn shown(n: &mut Names<'_>, args: &[Word]) {
     let has = |list: &[&str]| args.iter().any(|w| list.contains(&w.text.as_str()));
     let sub = args.first().map_or("", |w| w.text.as_str());
     let shows = match sub {

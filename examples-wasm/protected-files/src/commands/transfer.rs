@@ -6,7 +6,7 @@ use super::options::{short, values};
 use super::Names;
 
 /// What curl sends, and files that it reads by their address.
-pub(super) fn curl(n: &mut Names, args: &[Word]) {
+pub(super) fn curl(n: &mut Names<'_>, args: &[Word]) {
     for (v, glob) in values(args, &['T'], &["upload-file"]) {
         n.push(v, glob);
     }
@@ -32,7 +32,7 @@ pub(super) fn curl(n: &mut Names, args: &[Word]) {
 }
 
 /// What tar puts into an archive.
-pub(super) fn tar(n: &mut Names, args: &[Word]) {
+pub(super) fn tar(n: &mut Names<'_>, args: &[Word]) {
     n.look.tree = true;
     n.look.wide = true;
     let mut mode = false;
@@ -78,7 +78,7 @@ pub(super) fn tar(n: &mut Names, args: &[Word]) {
 }
 
 /// The directories that a server of files hands out.
-pub(super) fn served(n: &mut Names, args: &[Word]) {
+pub(super) fn served(n: &mut Names<'_>, args: &[Word]) {
     n.look.tree = true;
     n.look.wide = true;
     for (v, glob) in values(args, &['d', 't'], &["directory", "docroot"]) {
