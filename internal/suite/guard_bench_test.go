@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -9,11 +10,17 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// BenchmarkCommandGuard reports what the guard's own turn takes for a command of a developer's day, parser included:
-// the median and the 99th of a hundred, in microseconds by the clock, and the fuel of the median. Each command counts
-// by the quickest of five turns.
-func BenchmarkCommandGuard(b *testing.B) {
-	module, err := os.ReadFile("../../examples-wasm/command-guard/command-guard.wasm")
+// BenchmarkCommandGuard reports what the guard's own turn takes for a command of a developer's day.
+func BenchmarkCommandGuard(b *testing.B) { benchGuard(b, "command-guard", "day_tuned.jsonl") }
+
+// BenchmarkPathGuard reports what the guard's own turn takes for a command, path_resolve included.
+func BenchmarkPathGuard(b *testing.B) { benchGuard(b, "path-guard", "commands_tuned.jsonl") }
+
+// benchGuard reports a guard's turns over a corpus, parser included: the median and the 99th of a hundred, in
+// microseconds by the clock and in fuel. Each command counts by the quickest of five turns.
+func benchGuard(b *testing.B, name, corpus string) {
+	b.Helper()
+	module, err := os.ReadFile(filepath.Join("../../examples-wasm", name, name+".wasm"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -22,8 +29,8 @@ func BenchmarkCommandGuard(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer engine.Close()
-	hook := engine.Hook("command-guard", module)
-	commands := readLabelled(b, "testdata/command-guard/day_tuned.jsonl")
+	hook := engine.Hook(name, module)
+	commands := readLabelled(b, filepath.Join("testdata", name, corpus))
 	for b.Loop() {
 		var turns, fuel []int64
 		for _, l := range commands {
@@ -46,5 +53,6 @@ func BenchmarkCommandGuard(b *testing.B) {
 		b.ReportMetric(float64(turns[len(turns)/2]), "median-us/turn")
 		b.ReportMetric(float64(turns[len(turns)*99/100]), "p99-us/turn")
 		b.ReportMetric(float64(fuel[len(fuel)/2]), "median-fuel/turn")
+		b.ReportMetric(float64(fuel[len(fuel)*99/100]), "p99-fuel/turn")
 	}
 }
