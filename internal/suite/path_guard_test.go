@@ -142,6 +142,8 @@ func TestPathGuardOnLabelledData(t *testing.T) {
 	}{
 		{"paths_tuned.jsonl", 0.99, 0.99},
 		{"paths_held.jsonl", 0.99, 0.99},
+		{"paths_autumn_tuned.jsonl", 0.99, 0.99},
+		{"paths_autumn_held.jsonl", 0.99, 0.99},
 		{"paths_examined_tuned.jsonl", 0.99, 0.99},
 		{"paths_examined_held.jsonl", 0.99, 0.98},
 		{"commands_tuned.jsonl", 0.99, 0.99},
