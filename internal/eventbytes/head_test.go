@@ -116,7 +116,8 @@ func FuzzHead(f *testing.F) {
 		`{"seq":1,"id":"a","input":[1,-2.5e+7,"\u00e4\n",{"a":{},"b":[[]]},true,false,null]}`,
 		`{"seq":1,"id":"a","input":[1,]}`, `{"seq":1,"id":"a","input":{"a":1,}}`, `{"seq":1,"id":"a","input":-}`,
 		`{"seq":1,"id":"a","input":01}`, `{"seq":1,"id":"a","input":1.}`, `{"seq":1,"id":"a","input":1e}`,
-		"{\"seq\":1,\"id\":\"a\x01\"}", "{\"seq\":1,\"id\":\"\xff\"}", `{"seq":1,"id":"\x"}`, `{"seq":1,"id":"a","input":nul}`,
+		"{\"seq\":1,\"id\":\"a\x01\"}", "{\"seq\":1,\"id\":\"\xff\"}", `{"seq":1,"id":"\x"}`,
+		`{"seq":1,"id":"a","input":nul}`,
 		`{"seq":1,"id":"a","input":{"a":1,"\u0061":2}}`, `{"seq":1,"id":"a","input":{"a" :1}}`, `{"seq":1,"id":"\udc00"}`,
 		`{"seq":1,"id":"a"} `, `{"seq":1,"id":"a","input":}`, `{"seq":1,"other":2}`, `{"seq":1,"id":"a","fuel":1.0}`,
 		`{"seq":1,"tier":"x","mode":"y","input":true}`, strings.Replace(body, `,"`, `, "`, 1), "\x00", ``} {

@@ -119,7 +119,8 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 	}
 	if lang == "go" {
 		// The runtime of standard Go alone needs more than the default.
-		out[ManifestFile] = bytes.Replace(out[ManifestFile], []byte("\nbudget:\n"), []byte("\nbudget:\n  memory_mib: 64\n"), 1)
+		const before, after = "\nbudget:\n", "\nbudget:\n  memory_mib: 64\n"
+		out[ManifestFile] = bytes.Replace(out[ManifestFile], []byte(before), []byte(after), 1)
 	}
 	files, err := sdk(lang)
 	if err != nil {

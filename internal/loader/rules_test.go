@@ -189,7 +189,8 @@ func TestTheRevisionNamesTheRulesInForce(t *testing.T) {
 	}
 	// Without rules files nothing is added.
 	b.write("belay.yaml", "version: belay/v1\nhooks: []\n")
-	if s, err := b.open(belay.Options{NoHooks: true}).Status(t.Context()); err != nil || strings.Contains(s.Revision, "+") {
+	s, err = b.open(belay.Options{NoHooks: true}).Status(t.Context())
+	if err != nil || strings.Contains(s.Revision, "+") {
 		t.Errorf("%s %v", s.Revision, err)
 	}
 }

@@ -125,8 +125,8 @@ func prefixed(s string, i int, add func(kind string, from, to int)) {
 	}
 	for _, part := range strings.Split(name, "_") {
 		switch part {
-		case "", "sk", "pk", "pub", "public", "publishable", "phc", "id", "hash", "sha", "sha1", "sha256", "digest", "commit", "rev",
-			"cache", "chunk", "bundle", "etag", "test", "cid", "ipfs", "address", "addr":
+		case "", "sk", "pk", "pub", "public", "publishable", "phc", "id", "hash", "sha", "sha1", "sha256", "digest", "commit",
+			"rev", "cache", "chunk", "bundle", "etag", "test", "cid", "ipfs", "address", "addr":
 			return
 		}
 	}
