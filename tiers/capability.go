@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/belay-hooks/belay/phases"
@@ -17,7 +18,7 @@ type Capability struct {
 	Param string // empty means the whole of it
 }
 
-var capabilityName = regexp.MustCompile(`\A[a-z][a-z0-9_]{0,63}\z`)
+var capabilityName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z][a-z0-9_]{0,63}\z`) })
 
 // ParseCapability parses NAME or NAME:PARAM. Errors are of class ErrCapability.
 func ParseCapability(s string) (Capability, error) {
@@ -27,7 +28,7 @@ func ParseCapability(s string) (Capability, error) {
 		return Capability{}, &Error{Class: ErrCapability, Text: fmt.Sprintf("%q: %s", clip(s), text)}
 	}
 	switch {
-	case !capabilityName.MatchString(name):
+	case !capabilityName().MatchString(name):
 		return bad("a capability is named as its hostcall, in lower case")
 	case has && param == "":
 		return bad("nothing stands after the colon")

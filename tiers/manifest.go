@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -74,9 +75,13 @@ type Example struct {
 }
 
 var (
-	manifestName   = regexp.MustCompile(`\A[a-z0-9]+(?:[._-][a-z0-9]+)*(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*){0,3}\z`)
-	semanticNumber = regexp.MustCompile(
-		`\A(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\z`)
+	manifestName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\A[a-z0-9]+(?:[._-][a-z0-9]+)*(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*){0,3}\z`)
+	})
+	semanticNumber = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`\A(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){2}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\z`)
+	})
 )
 
 // DecodeManifest decodes the JSON of a manifest section strictly and checks it
@@ -139,9 +144,9 @@ func (m *Manifest) validate() error {
 	switch {
 	case m.ABI != ABI:
 		return manifestError("/abi", fmt.Sprintf("this belay speaks ABI %d, the hook asks for %d", ABI, m.ABI), nil)
-	case !manifestName.MatchString(m.Name) || len(m.Name) > 128:
+	case !manifestName().MatchString(m.Name) || len(m.Name) > 128:
 		return manifestError("/name", "a name is lower-case words joined by - . _ or /, at most 128 bytes", nil)
-	case !semanticNumber.MatchString(m.Version) || len(m.Version) > 64:
+	case !semanticNumber().MatchString(m.Version) || len(m.Version) > 64:
 		return manifestError("/version", "a version has the form 1.2.3", nil)
 	}
 	for _, t := range []struct {

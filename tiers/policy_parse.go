@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/semver"
 
@@ -17,9 +18,9 @@ import (
 )
 
 var (
-	ruleName    = regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`)
-	hookPattern = regexp.MustCompile(`\A[a-z0-9*][a-z0-9._*/-]{0,127}\z`)
-	fileDigest  = regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`)
+	ruleName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`) })
+	hookPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z0-9*][a-z0-9._*/-]{0,127}\z`) })
+	fileDigest  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`) })
 )
 
 // ParsePolicy decodes trust.yaml and everything that it names, which read
@@ -83,7 +84,7 @@ func (c policyParser) policy(policy *Policy) error {
 	for i := range policy.Rules {
 		at := fmt.Sprintf("/rules/%d", i)
 		r := &policy.Rules[i]
-		if !ruleName.MatchString(r.Name) {
+		if !ruleName().MatchString(r.Name) {
 			return c.doc.Errorf(at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
 		}
 		if names[r.Name] {
@@ -220,7 +221,7 @@ func (c policyParser) limits(limits *Limits, at string) error {
 		return c.doc.Errorf(at, "an empty list vouches for nothing: leave it out, or remove the rule")
 	}
 	for i, h := range limits.Hooks {
-		if _, err := path.Match(h, "x"); err != nil || !hookPattern.MatchString(h) ||
+		if _, err := path.Match(h, "x"); err != nil || !hookPattern().MatchString(h) ||
 			strings.Contains(strings.TrimSuffix(h, "/**"), "**") {
 			return c.doc.Errorf(fmt.Sprintf("%s/hooks/%d", at, i),
 				"a pattern is a hook's name with * for anything but /, or with /** at its end")
@@ -236,7 +237,7 @@ func (c policyParser) limits(limits *Limits, at string) error {
 			return c.doc.Errorf(fmt.Sprintf("%s/phases/%d", at, i), "%q is not a phase", clip(string(p)))
 		}
 	}
-	if v := limits.MinimumVersion; v != "" && (!semanticNumber.MatchString(v) || !semver.IsValid("v"+v)) {
+	if v := limits.MinimumVersion; v != "" && (!semanticNumber().MatchString(v) || !semver.IsValid("v"+v)) {
 		return c.doc.Errorf(at+"/minimumVersion", "a version has the form 1.2.3")
 	}
 	return nil
@@ -247,12 +248,12 @@ func (c policyParser) deny(deny *Deny, at string) error {
 		return c.doc.Errorf(at, "more than %d entries", maxDenied)
 	}
 	for i, s := range deny.Digests {
-		if !fileDigest.MatchString(s) {
+		if !fileDigest().MatchString(s) {
 			return c.doc.Errorf(fmt.Sprintf("%s/digests/%d", at, i), "has the form sha256: and 64 hexadecimal digits")
 		}
 	}
 	for i, s := range deny.Signatures {
-		if !fileDigest.MatchString(s) {
+		if !fileDigest().MatchString(s) {
 			return c.doc.Errorf(fmt.Sprintf("%s/signatures/%d", at, i),
 				"has the form sha256: and 64 hexadecimal digits, as `belay hook verify --json` prints it")
 		}

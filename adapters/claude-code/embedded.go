@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/adapters/internal/payload"
@@ -22,11 +23,13 @@ import (
 const maxEmbedded = 32
 
 var (
-	fencedCommand = regexp.MustCompile("```!\\s*\\n?([\\s\\S]*?)\\n?```")
-	inlineCommand = regexp.MustCompile("(?m)(?:^|\\s)!`([^`]+)`")
-	commandName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
-	argumentsList = regexp.MustCompile(`(?m)^arguments?\s*:`)
-	argumentIndex = regexp.MustCompile(`\$(\d{1,3})`)
+	fencedCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("```!\\s*\\n?([\\s\\S]*?)\\n?```") })
+	inlineCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?m)(?:^|\\s)!`([^`]+)`") })
+	commandName   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)*$`)
+	})
+	argumentsList = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^arguments?\s*:`) })
+	argumentIndex = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$(\d{1,3})`) })
 )
 
 // expansion returns the commands that a slash command runs before the model reads it.
@@ -65,7 +68,7 @@ func (p *received) embedded(o adapters.Options, member, name, args string, must 
 	if policy.noSkillShell && policy.managedHooksOnly {
 		return nil // Claude Code runs nothing of any such file
 	}
-	if !commandName.MatchString(name) {
+	if !commandName().MatchString(name) {
 		p.Fail(member, "the file of this command cannot be told by its name")
 		return nil
 	}
@@ -159,7 +162,7 @@ func literal(at string) string {
 // client does, which passes over those inside of other code.
 func commandsIn(text string) (out []string) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	for _, re := range []*regexp.Regexp{fencedCommand, inlineCommand} {
+	for _, re := range []*regexp.Regexp{fencedCommand(), inlineCommand()} {
 		for _, m := range re.FindAllStringSubmatch(text, -1) {
 			if command := strings.TrimSpace(m[1]); command != "" {
 				out = append(out, command)
@@ -178,15 +181,15 @@ func withArguments(text, command, args string) (out string, ok bool) {
 	if args == "" {
 		return strings.ReplaceAll(command, "$ARGUMENTS", ""), true
 	}
-	if strings.Contains(command, "$ARGUMENTS[") || strings.Contains(command, "$") && argumentsList.MatchString(text) {
+	if strings.Contains(command, "$ARGUMENTS[") || strings.Contains(command, "$") && argumentsList().MatchString(text) {
 		return "", false
 	}
-	indexed := argumentIndex.MatchString(command)
+	indexed := argumentIndex().MatchString(command)
 	if indexed && strings.ContainsAny(args, `"'\`) {
 		return "", false
 	}
 	words := strings.Fields(args)
-	command = argumentIndex.ReplaceAllStringFunc(command, func(m string) string {
+	command = argumentIndex().ReplaceAllStringFunc(command, func(m string) string {
 		if n, err := strconv.Atoi(m[1:]); err == nil && n < len(words) {
 			return words[n]
 		}

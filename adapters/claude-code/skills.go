@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -54,18 +55,28 @@ func (p *received) skillFiles() (out []string) {
 }
 
 var (
-	headOf      = regexp.MustCompile(`^\x{FEFF}?---[ \t]*\r?\n(?s:(.*?))(?:\n---[ \t]*(?:\r?\n|$)|$)`)
-	nameInHead  = regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?name["']?[ \t]*:[ \t]*["']?([^"'\r\n,}]*)`)
-	hooksInHead = regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?hooks["']?[ \t]*:`)
-	shellInHead = regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?shell["']?[ \t]*:[ \t]*["']?([A-Za-z]*)`)
+	headOf = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\x{FEFF}?---[ \t]*\r?\n(?s:(.*?))(?:\n---[ \t]*(?:\r?\n|$)|$)`)
+	})
+	nameInHead = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?name["']?[ \t]*:[ \t]*["']?([^"'\r\n,}]*)`)
+	})
+	hooksInHead = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?hooks["']?[ \t]*:`)
+	})
+	shellInHead = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?shell["']?[ \t]*:[ \t]*["']?([A-Za-z]*)`)
+	})
 	// A key that is written with escapes, or by reference, may be any.
-	oddHead = regexp.MustCompile(
-		`(?m)(?:^|[{,])[ \t]*(?:"[^"\n]*\\[^"\n]*"[ \t]*:|\?[ \t]|<<[ \t]*:|[*&!][^ \t\n]+[ \t]*:)`)
+	oddHead = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`(?m)(?:^|[{,])[ \t]*(?:"[^"\n]*\\[^"\n]*"[ \t]*:|\?[ \t]|<<[ \t]*:|[*&!][^ \t\n]+[ \t]*:)`)
+	})
 )
 
 // head returns the lines between the marks at the beginning of a command's or skill's file.
 func head(text []byte) []byte {
-	m := headOf.FindSubmatch(text)
+	m := headOf().FindSubmatch(text)
 	if m == nil {
 		return nil
 	}
@@ -75,22 +86,24 @@ func head(text []byte) []byte {
 // mayBeNamed reports whether the head gives the skill that name.
 func mayBeNamed(text []byte, name string) bool {
 	h := head(text)
-	for _, m := range nameInHead.FindAllSubmatch(h, -1) {
+	for _, m := range nameInHead().FindAllSubmatch(h, -1) {
 		value := strings.TrimSpace(string(m[1]))
 		if value == name || value == "" || strings.ContainsAny(value, `\>|*&!`) { // the latter may be any
 			return true
 		}
 	}
-	return oddHead.Match(h)
+	return oddHead().Match(h)
 }
 
 // bringsHooks reports whether the head may hold hooks, which run commands of their own.
-func bringsHooks(text []byte) bool { return hooksInHead.Match(head(text)) || oddHead.Match(head(text)) }
+func bringsHooks(text []byte) bool {
+	return hooksInHead().Match(head(text)) || oddHead().Match(head(text))
+}
 
 // shellsOf returns the tools as which the embedded commands are judged. Where the head names another
 // shell, the client takes that one or, where there is none, the usual one.
 func shellsOf(text []byte) []string {
-	if m := shellInHead.FindSubmatch(head(text)); m != nil && string(m[1]) != "bash" {
+	if m := shellInHead().FindSubmatch(head(text)); m != nil && string(m[1]) != "bash" {
 		return []string{"Bash", "PowerShell"}
 	}
 	return []string{"Bash"}
@@ -190,7 +203,7 @@ func (p *received) agentFiles(kind string) (out []string) {
 	}
 	config = literal(config)
 	in(config)
-	if plugin, _, ok := strings.Cut(kind, ":"); ok && commandName.MatchString(plugin) {
+	if plugin, _, ok := strings.Cut(kind, ":"); ok && commandName().MatchString(plugin) {
 		for _, at := range []string{"/plugins/*/" + plugin, "/plugins/*/*/" + plugin, "/plugins/*/*/" + plugin + "/*"} {
 			in(config + at)
 		}
@@ -199,22 +212,24 @@ func (p *received) agentFiles(kind string) (out []string) {
 }
 
 var (
-	skillsKey = regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?skills["']?[ \t]*:[ \t]*((?s:.*))`)
-	otherKey  = regexp.MustCompile(`(?m)^[A-Za-z_][A-Za-z0-9_-]*[ \t]*:`)
-	skillWord = regexp.MustCompile(`[A-Za-z0-9_][A-Za-z0-9_.:-]*`)
+	skillsKey = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?skills["']?[ \t]*:[ \t]*((?s:.*))`)
+	})
+	otherKey  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[A-Za-z_][A-Za-z0-9_-]*[ \t]*:`) })
+	skillWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9_][A-Za-z0-9_.:-]*`) })
 )
 
 // skillsInHead returns the names of the skills that the head of a subagent's file lists.
 func skillsInHead(text []byte) (out []string) {
-	m := skillsKey.FindSubmatch(head(text))
+	m := skillsKey().FindSubmatch(head(text))
 	if m == nil {
 		return nil
 	}
 	list := m[1]
-	if next := otherKey.FindIndex(list); next != nil {
+	if next := otherKey().FindIndex(list); next != nil {
 		list = list[:next[0]]
 	}
-	for _, word := range skillWord.FindAll(list, -1) {
+	for _, word := range skillWord().FindAll(list, -1) {
 		out = append(out, string(word))
 	}
 	return out

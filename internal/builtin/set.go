@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
@@ -34,7 +35,7 @@ type Hook struct {
 // Set is the embedded hooks. It is not changed after Load and safe for
 // concurrent use.
 type Set struct {
-	byName   map[string]Hook
+	byName   map[string]func() (Hook, error) // reads and checks the module at the first call
 	byDigest map[string]string
 }
 
@@ -48,7 +49,8 @@ type lock struct {
 	} `json:"modules"`
 }
 
-// Load reads and checks the embedded modules.
+// Load reads which modules are embedded. Each is read and checked when it is first asked for: most programs use a
+// few of them.
 func Load() (*Set, error) {
 	src, err := exampleswasm.Read("digests.lock")
 	if err != nil {
@@ -58,34 +60,45 @@ func Load() (*Set, error) {
 	if err := json.Unmarshal(src, &l); err != nil {
 		return nil, fmt.Errorf("builtin: digests.lock: %w", err)
 	}
-	s := &Set{byName: map[string]Hook{}, byDigest: map[string]string{}}
+	s := &Set{byName: map[string]func() (Hook, error){}, byDigest: map[string]string{}}
 	for _, m := range l.Modules {
-		b, err := exampleswasm.Read(m.File)
-		if err != nil {
-			return nil, fmt.Errorf("builtin: %s: %w", m.Name, err)
-		}
-		if got := phases.ByteDigest(b); got != m.Digest {
-			return nil, fmt.Errorf("builtin: %s: %w: it is %s, the lock says %s", m.Name, ErrDigest, got, m.Digest)
-		}
-		s.byName[m.Name] = Hook{Name: m.Name, Others: othersOf(m.Name), Digest: m.Digest, Module: b}
+		s.byName[m.Name] = sync.OnceValues(func() (Hook, error) {
+			b, err := exampleswasm.Read(m.File)
+			if err != nil {
+				return Hook{}, fmt.Errorf("builtin: %s: %w", m.Name, err)
+			}
+			return checked(Hook{Name: m.Name, Others: othersOf(m.Name), Digest: m.Digest, Module: b})
+		})
 		s.byDigest[m.Digest] = m.Name
 	}
 	return s, nil
 }
 
-// Get returns the hook with the name, or with that further name. The error is ErrUnknown.
-func (s *Set) Get(name string) (Hook, error) {
-	h, ok := s.byName[Name(name)]
-	if !ok {
-		return Hook{}, fmt.Errorf("%w: %q", ErrUnknown, name)
+// checked refuses a hook whose module does not fit its digest. The error is ErrDigest.
+func checked(h Hook) (Hook, error) {
+	if got := phases.ByteDigest(h.Module); got != h.Digest {
+		return Hook{}, fmt.Errorf("builtin: %s: %w: it is %s, the lock says %s", h.Name, ErrDigest, got, h.Digest)
 	}
 	return h, nil
 }
 
+// Get returns the hook with the name, or with that further name. The error is ErrUnknown or ErrDigest.
+func (s *Set) Get(name string) (Hook, error) {
+	read, ok := s.byName[Name(name)]
+	if !ok {
+		return Hook{}, fmt.Errorf("%w: %q", ErrUnknown, name)
+	}
+	return read()
+}
+
 // ByDigest returns the hook whose module has the digest.
 func (s *Set) ByDigest(digest string) (Hook, bool) {
-	h, ok := s.byName[s.byDigest[digest]]
-	return h, ok
+	read, ok := s.byName[s.byDigest[digest]]
+	if !ok {
+		return Hook{}, false
+	}
+	h, err := read()
+	return h, err == nil
 }
 
 // OptionsFile is the file in the state directory that the hook's options stand in where an
@@ -103,11 +116,13 @@ func (s *Set) Trusted(digest string) bool {
 	return ok
 }
 
-// Hooks returns all embedded hooks, sorted by name.
+// Hooks returns all embedded hooks, sorted by name, but for those whose module does not fit its digest.
 func (s *Set) Hooks() []Hook {
 	out := make([]Hook, 0, len(s.byName))
-	for _, h := range s.byName {
-		out = append(out, h)
+	for _, read := range s.byName {
+		if h, err := read(); err == nil {
+			out = append(out, h)
+		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -166,8 +167,8 @@ type Limits struct {
 }
 
 var (
-	bindingName = regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`)
-	digestForm  = regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`)
+	bindingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`) })
+	digestForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`) })
 )
 
 // Parse decodes and checks the file. Errors are of class ErrConfig with a line.
@@ -262,7 +263,7 @@ func (f *File) validate(doc *strictyaml.Document) error {
 
 func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 	switch {
-	case !bindingName.MatchString(b.Name):
+	case !bindingName().MatchString(b.Name):
 		return c.errorf(at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
 	case names[b.Name]:
 		return c.errorf(at+"/name", "%q is bound twice", b.Name)
@@ -347,16 +348,16 @@ const rulesScheme = "rules:"
 func (b *Binding) isRules() bool { return strings.HasPrefix(b.Module, rulesScheme) }
 
 func (b *Binding) validateModule(c checker, at string) error {
-	if b.Digest != "" && !digestForm.MatchString(b.Digest) {
+	if b.Digest != "" && !digestForm().MatchString(b.Digest) {
 		return c.errorf(at+"/digest", "has the form sha256: and 64 hexadecimal digits")
 	}
 	switch name, builtin := strings.CutPrefix(b.Module, "builtin:"); {
 	case builtin:
-		if !bindingName.MatchString(name) {
+		if !bindingName().MatchString(name) {
 			return c.errorf(at+"/module", "builtin: is followed by a hook's name")
 		}
 	case strings.HasPrefix(b.Module, "sha256:"):
-		if !digestForm.MatchString(b.Module) {
+		if !digestForm().MatchString(b.Module) {
 			return c.errorf(at+"/module", "has the form sha256: and 64 hexadecimal digits")
 		}
 		if b.Digest != "" && b.Digest != b.Module {

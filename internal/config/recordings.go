@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/phases"
@@ -55,7 +56,7 @@ const (
 const OnErrorBlock = "block"
 
 // An age recipient is bech32; whether its checksum holds says who seals with it.
-var recipientForm = regexp.MustCompile(`\Aage1[02-9ac-hj-np-z]{20,}\z`)
+var recipientForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Aage1[02-9ac-hj-np-z]{20,}\z`) })
 
 func (r *Recordings) validate(c checker, at string) error {
 	switch {
@@ -77,7 +78,7 @@ func (r *Recordings) validate(c checker, at string) error {
 			return c.errorf(here,
 				"is a secret key: every reader of this file could open every recording; take it out and make a new one (`belay record keygen FILE` prints the age1… that belongs here)")
 		}
-		if len(to) > maxRecipientBytes || !recipientForm.MatchString(to) {
+		if len(to) > maxRecipientBytes || !recipientForm().MatchString(to) {
 			return c.errorf(here, "is no age recipient (age1…)")
 		}
 		if slices.Contains(r.Recipients[:i], to) {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/belay-hooks/belay/internal/httpcall"
 	"github.com/belay-hooks/belay/phases"
@@ -47,10 +48,10 @@ const (
 
 var (
 	// no double underscore, no colon: both separate names
-	serverName   = regexp.MustCompile(`\A[a-z0-9]+([-_]?[a-z0-9]+)*\z`)
-	serverTool   = regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`)
-	variableName = regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`)
-	headerName   = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9-]*\z`)
+	serverName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z0-9]+([-_]?[a-z0-9]+)*\z`) })
+	serverTool   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`) })
+	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`) })
+	headerName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9-]*\z`) })
 )
 
 func (m *MCP) validate(c checker, at string) error {
@@ -67,7 +68,7 @@ func (m *MCP) validate(c checker, at string) error {
 }
 
 func (s *MCPServer) validate(c checker, name, at string) error {
-	if len(name) > 64 || !serverName.MatchString(name) {
+	if len(name) > 64 || !serverName().MatchString(name) {
 		return c.errorf(at, "a server's name is lower-case letters and digits with single - or _ between, at most 64 bytes")
 	}
 	switch {
@@ -96,18 +97,18 @@ func (s *MCPServer) validate(c checker, name, at string) error {
 		}
 	}
 	for i, v := range s.Env {
-		if !variableName.MatchString(v) {
+		if !variableName().MatchString(v) {
 			return c.errorf(fmt.Sprintf("%s/env/%d", at, i), "is a variable's name, not its value")
 		}
 	}
 	for _, h := range slices.Sorted(maps.Keys(s.Headers)) {
 		v, ok := strings.CutPrefix(s.Headers[h], "env:")
-		if !headerName.MatchString(h) || !ok || !variableName.MatchString(v) {
+		if !headerName().MatchString(h) || !ok || !variableName().MatchString(v) {
 			return c.errorf(phases.Join(at+"/headers", h), "must be env:NAME: the file names secrets, it never holds them")
 		}
 	}
 	for i, t := range s.Tools {
-		if t != "*" && !serverTool.MatchString(t) {
+		if t != "*" && !serverTool().MatchString(t) {
 			return c.errorf(fmt.Sprintf("%s/tools/%d", at, i), "is not a tool's name")
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -183,7 +184,7 @@ func (s *server) start(ctx context.Context) (*session, error) {
 	return live, nil
 }
 
-var toolName = regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`) })
 
 // listed returns the server's tools that have a name one can trust to be shown.
 func (s *server) listed(ctx context.Context, cs *mcp.ClientSession) (map[string]tool, error) {
@@ -204,7 +205,7 @@ func (s *server) listed(ctx context.Context, cs *mcp.ClientSession) (map[string]
 			return nil, fmt.Errorf("the server says more than %d bytes about its tools", maxListed)
 		}
 		switch {
-		case !toolName.MatchString(t.Name):
+		case !toolName().MatchString(t.Name):
 			s.log.LogAttrs(ctx, slog.LevelWarn, "a tool's name is not valid: left out",
 				slog.String("tool", phases.SafeLine(t.Name, 128)))
 		case has(out, t.Name):

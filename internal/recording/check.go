@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/belay-hooks/belay/phases"
 )
@@ -13,8 +14,8 @@ import (
 const maxFigure = 1 << 50
 
 var (
-	token  = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`) // sources, kinds, passes, modes
-	digest = regexp.MustCompile(`\A[A-Za-z0-9]+:[A-Za-z0-9]{1,128}\z`)
+	token  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`) }) // sources, kinds, passes, modes
+	digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9]+:[A-Za-z0-9]{1,128}\z`) })
 )
 
 // place is a fault of a value that decodes and means nothing. The pointer is into the
@@ -43,7 +44,7 @@ func figures(at string, list ...any) *place {
 // words checks that values which belay gives are one word; none is allowed.
 func words(at string, list ...string) *place {
 	for i := 0; i < len(list); i += 2 {
-		if v := list[i+1]; v != "" && !token.MatchString(v) {
+		if v := list[i+1]; v != "" && !token().MatchString(v) {
 			return &place{at + "/" + list[i], fmt.Sprintf("%q is not one word", phases.SafeLine(v, 64))}
 		}
 	}
@@ -74,7 +75,7 @@ func (c *Chain) check() *place {
 		switch {
 		case b.Name == "" || names[b.Name]:
 			return &place{at + "/name", "a configuration with two hooks of one name, or one without"}
-		case b.Digest != "" && !digest.MatchString(b.Digest):
+		case b.Digest != "" && !digest().MatchString(b.Digest):
 			return &place{at + "/digest", "not a digest"}
 		}
 		names[b.Name] = true

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // findPEM finds private keys: the body between the markers, to the end of the
@@ -138,8 +139,8 @@ func bytesOf(list string) (t [256]bool) {
 }
 
 var (
-	registryPath = regexp.MustCompile(`\A[0-9]{1,5}/[a-z0-9._/-]+(?::[A-Za-z0-9._-]+)?\z`)
-	fileDigest   = regexp.MustCompile(`\Asha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\z`)
+	registryPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[0-9]{1,5}/[a-z0-9._/-]+(?::[A-Za-z0-9._-]+)?\z`) })
+	fileDigest   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Asha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\z`) })
 )
 
 // findURLs covers passwords in URLs, and signatures and tokens in paths.
@@ -176,7 +177,7 @@ func findURLs(s string, add func(kind string, from, to int)) {
 			}
 			continue
 		}
-		if registryPath.MatchString(pass) && fileDigest.MatchString(s[start+sign+1:end]) {
+		if registryPath().MatchString(pass) && fileDigest().MatchString(s[start+sign+1:end]) {
 			continue // HOST:PORT/NAME@sha256:…, as registries name what they hold
 		}
 		if len(pass) < 3 || !credible(pass, strong, true) || strings.EqualFold(user, pass) {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,8 +17,8 @@ import (
 )
 
 var (
-	ruleName = regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`)
-	metaKey  = regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,127}\z`)
+	ruleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`) })
+	metaKey  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,127}\z`) })
 )
 
 // checkHead checks what is not of one rule, before the rules are looked at.
@@ -25,7 +26,7 @@ func (f *File) checkHead(rules int) error {
 	switch {
 	case f.Version != Version:
 		return f.doc.Errorf("/version", "must be %s", Version)
-	case f.Name != "" && !ruleName.MatchString(f.Name):
+	case f.Name != "" && !ruleName().MatchString(f.Name):
 		return f.doc.Errorf("/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
 	case len(f.Description) > maxText:
 		return f.doc.Errorf("/description", "longer than %d bytes", maxText)
@@ -53,7 +54,7 @@ func (f *File) check() (faults []error) {
 		}
 		before, taken := names[r.Name]
 		switch {
-		case !ruleName.MatchString(r.Name):
+		case !ruleName().MatchString(r.Name):
 			faults = append(faults,
 				f.doc.Errorf(r.at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes"))
 		case taken:
@@ -314,7 +315,7 @@ func (f *File) checkValues(r *Rule, m *Match, at string) error {
 	}
 	if a := m.Annotation; a != nil {
 		switch {
-		case !metaKey.MatchString(a.Key):
+		case !metaKey().MatchString(a.Key):
 			return f.doc.Errorf(at+"/annotation/key", "must be a key of metadata")
 		case a.Key == "caller":
 			return f.doc.Errorf(at+"/annotation/key", "caller holds what the runtime sends: no hook writes it")
@@ -459,7 +460,7 @@ func (f *File) checkAnswer(r *Rule) error {
 			return f.doc.Errorf(at, "names no key")
 		}
 		for key := range r.Annotate {
-			if !metaKey.MatchString(key) || key == "caller" || key == "stage" {
+			if !metaKey().MatchString(key) || key == "caller" || key == "stage" {
 				return f.doc.Errorf(phases.Join(at, key), "is no key that a rule can write")
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,7 +13,7 @@ import (
 // maxConfigs bounds the members of config that a file names.
 const maxConfigs = 64
 
-var configName = regexp.MustCompile(`\A[a-z][a-z0-9_]{0,63}\z`)
+var configName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z][a-z0-9_]{0,63}\z`) })
 
 // checkConfig checks a condition on the binding's config: the operator writes it, so that
 // it may restrict and exempt.
@@ -26,7 +27,7 @@ func (f *File) checkConfig(at string, config map[string]Values) error {
 	for _, name := range slices.Sorted(maps.Keys(config)) {
 		here := at + "/" + name
 		switch {
-		case !configName.MatchString(name):
+		case !configName().MatchString(name):
 			return f.doc.Errorf(at, "%q is no name of a member: lower-case letters, digits and _, at most 64 bytes", name)
 		case len(config[name]) == 0:
 			return f.doc.Errorf(here, "is empty and never matches: leave it out")
@@ -45,9 +46,9 @@ func (f *File) checkConfig(at string, config map[string]Values) error {
 	return nil
 }
 
-var digits = regexp.MustCompile(`\A-?[0-9]{1,15}\z`)
+var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A-?[0-9]{1,15}\z`) })
 
-func integer(v jsontext.Value) bool { return digits.Match(v) }
+func integer(v jsontext.Value) bool { return digits().Match(v) }
 
 // configs returns the members of config that rules ask about, with the values that they
 // know.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/phases"
@@ -26,8 +27,8 @@ type timeWindow struct {
 }
 
 var (
-	clock = regexp.MustCompile(`\A([01][0-9]|2[0-4]):([0-5][0-9])\z`)
-	zone  = regexp.MustCompile(`\A([+-])(0[0-9]|1[0-4]):([0-5][0-9])\z`)
+	clock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A([01][0-9]|2[0-4]):([0-5][0-9])\z`) })
+	zone  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A([+-])(0[0-9]|1[0-4]):([0-5][0-9])\z`) })
 )
 
 func (t *Time) parse() (timeWindow, error) {
@@ -69,7 +70,7 @@ func (t *Time) parse() (timeWindow, error) {
 		return w, errors.New("never holds: from is the end of the day")
 	}
 	if t.Zone != "" && t.Zone != "UTC" {
-		m := zone.FindStringSubmatch(t.Zone)
+		m := zone().FindStringSubmatch(t.Zone)
 		if m == nil {
 			return w, fmt.Errorf("%q is no zone: UTC, or what is added to it, such as +01:00", t.Zone)
 		}
@@ -90,7 +91,7 @@ func (t *Time) same(u *Time) bool {
 }
 
 func minuteOf(s string) (uint32, error) {
-	m := clock.FindStringSubmatch(s)
+	m := clock().FindStringSubmatch(s)
 	if m == nil {
 		return 0, fmt.Errorf("%q is no time of the day: write 09:00, in quotes", s)
 	}
@@ -107,7 +108,7 @@ type counter struct {
 	count, window, by uint32 // window in seconds
 }
 
-var period = regexp.MustCompile(`\A([1-9][0-9]{0,6})(s|m|h|d)\z`)
+var period = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A([1-9][0-9]{0,6})(s|m|h|d)\z`) })
 
 func (l *Limit) parse() (counter, error) {
 	var c counter
@@ -117,7 +118,7 @@ func (l *Limit) parse() (counter, error) {
 	case *l.Count < 0 || *l.Count > maxCount:
 		return c, fmt.Errorf("count must be between 0 and %d", maxCount)
 	}
-	m := period.FindStringSubmatch(l.Per)
+	m := period().FindStringSubmatch(l.Per)
 	if m == nil {
 		return c, fmt.Errorf("per is a number and s, m, h or d, such as 10m, not %q", l.Per)
 	}

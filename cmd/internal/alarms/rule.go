@@ -3,6 +3,7 @@ package alarms
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,14 +18,16 @@ const maxNamed = 16
 
 var (
 	// named is how the hook of a rules file and the built-in guards end each of their reasons.
-	named = regexp.MustCompile(`\((?:rule )?([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`)
+	named = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\((?:rule )?([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`) })
 
 	// ruled is how the hook of a rules file ends each of them: it may cite what a call says, which may end like
 	// those of a guard.
-	ruled = regexp.MustCompile(`\(rule ([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`)
+	ruled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(rule ([a-z0-9][a-z0-9._-]{0,63})\)(?:; |$)`) })
 
 	// quoted are texts that a reason cites.
-	quoted = regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`|“[^”]*”|‘[^’]*’")
+	quoted = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("'[^']*'|\"[^\"]*\"|`[^`]*`|“[^”]*”|‘[^’]*’")
+	})
 )
 
 // rulesOf names the rules that gave a reason: those of a rules file and of a guard by their names, a failure by its
@@ -36,9 +39,9 @@ func rulesOf(reason string, kind phases.Kind) []string {
 	}
 	var names []string
 	known := map[string]bool{}
-	ends := named
-	if all := ruled.FindAllStringIndex(reason, -1); len(all) > 0 && all[len(all)-1][1] == len(reason) {
-		ends = ruled
+	ends := named()
+	if all := ruled().FindAllStringIndex(reason, -1); len(all) > 0 && all[len(all)-1][1] == len(reason) {
+		ends = ruled()
 	}
 	for _, m := range ends.FindAllStringSubmatch(reason, maxNamed) {
 		if !known[m[1]] {
@@ -56,7 +59,7 @@ func rulesOf(reason string, kind phases.Kind) []string {
 // calls that one check of a hook stopped fall together. What follows a colon is the case at hand.
 func shape(reason string) string {
 	var words []string
-	for _, word := range strings.Fields(quoted.ReplaceAllString(reason, "…")) {
+	for _, word := range strings.Fields(quoted().ReplaceAllString(reason, "…")) {
 		clause := strings.TrimRight(word, ":.;")
 		ends := clause != word
 		if strings.ContainsAny(clause, `/\@=~$*`) || strings.ContainsFunc(clause, unicode.IsDigit) {

@@ -140,6 +140,9 @@ func (a *App) eval(ctx context.Context, options evalOptions) error {
 			return err
 		}
 	}
+	if !options.lines && options.wait == 0 {
+		collectLate()
+	}
 	if options.runtime != "" {
 		return a.evalRuntime(ctx, options)
 	}

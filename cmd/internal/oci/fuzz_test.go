@@ -20,14 +20,14 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		if kind, l, err := m.evidence(phases.ByteDigest(manifest)); err == nil &&
-			(l.Size < 1 || l.Size > MaxEvidence || kind.mediaType() != l.MediaType || !digestForm.MatchString(l.Digest)) {
+			(l.Size < 1 || l.Size > MaxEvidence || kind.mediaType() != l.MediaType || !digestForm().MatchString(l.Digest)) {
 			t.Errorf("accepted as evidence: %+v", m)
 		}
 		l, err := ModuleLayer(b)
 		if err != nil {
 			return
 		}
-		if l.Size < 1 || l.Size > MaxModule || l.MediaType != MediaTypeWasm || !digestForm.MatchString(l.Digest) ||
+		if l.Size < 1 || l.Size > MaxModule || l.MediaType != MediaTypeWasm || !digestForm().MatchString(l.Digest) ||
 			len(l.URLs) > 0 {
 			t.Errorf("accepted as a hook: %+v", m)
 		}
@@ -59,7 +59,7 @@ func FuzzIndex(f *testing.F) {
 			return
 		}
 		for _, d := range list {
-			if !digestForm.MatchString(d.Digest) || d.Size < 0 || d.MediaType == "" {
+			if !digestForm().MatchString(d.Digest) || d.Size < 0 || d.MediaType == "" {
 				t.Errorf("kept: %+v", d)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -134,7 +135,7 @@ func (g *guard) checkResponse(req *http.Request, resp *http.Response) error {
 	return nil
 }
 
-var realmForm = regexp.MustCompile(`(?i)\brealm="?([^",\s]+)`)
+var realmForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\brealm="?([^",\s]+)`) })
 
 // realmOf finds the token service of a bearer challenge, for a clear message
 // before anything is sent; RoundTrip refuses it in any case.
@@ -142,7 +143,7 @@ func realmOf(challenge string) *url.URL {
 	if len(challenge) < 7 || !strings.EqualFold(challenge[:7], "bearer ") {
 		return nil
 	}
-	m := realmForm.FindStringSubmatch(challenge)
+	m := realmForm().FindStringSubmatch(challenge)
 	if m == nil {
 		return nil
 	}

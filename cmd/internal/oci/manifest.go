@@ -88,7 +88,7 @@ func decodeManifest(b []byte) (*Manifest, error) {
 
 func (d *Descriptor) check() error {
 	switch {
-	case !digestForm.MatchString(d.Digest):
+	case !digestForm().MatchString(d.Digest):
 		return fail(ErrMalformed, "a descriptor's digest is not sha256: and 64 hexadecimal digits")
 	case d.Size < 0:
 		return fail(ErrMalformed, "a descriptor's size is negative")

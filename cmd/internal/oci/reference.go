@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Scheme begins a reference on the command line.
@@ -22,11 +23,15 @@ type Reference struct {
 // RE2, anchored; the grammar is that of the distribution specification, hosts
 // are DNS names, IPv4 addresses, or IPv6 addresses in brackets.
 var (
-	hostForm = regexp.MustCompile(
-		`\A(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?\z`)
-	repoForm   = regexp.MustCompile(`\A[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*\z`)
-	tagForm    = regexp.MustCompile(`\A[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}\z`)
-	digestForm = regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`)
+	hostForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(
+			`\A(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?\z`)
+	})
+	repoForm = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\A[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*\z`)
+	})
+	tagForm    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}\z`) })
+	digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`) })
 )
 
 // ParseReference reads oci://HOST[:PORT]/REPO[:TAG][@sha256:HEX]. There is no
@@ -47,16 +52,16 @@ func ParseReference(s string) (Reference, error) {
 		return bad("write it as oci://HOST/REPO:TAG or oci://HOST/REPO@sha256:…")
 	}
 	r := Reference{Host: strings.ToLower(host)}
-	if !hostForm.MatchString(r.Host) || !portFits(r.Host) {
+	if !hostForm().MatchString(r.Host) || !portFits(r.Host) {
 		return bad("the host is not one")
 	}
-	if rest, r.Digest, ok = strings.Cut(rest, "@"); ok && !digestForm.MatchString(r.Digest) {
+	if rest, r.Digest, ok = strings.Cut(rest, "@"); ok && !digestForm().MatchString(r.Digest) {
 		return bad("after the @ there has to be sha256: and 64 hexadecimal digits in lower case")
 	}
-	if rest, r.Tag, ok = strings.Cut(rest, ":"); ok && !tagForm.MatchString(r.Tag) {
+	if rest, r.Tag, ok = strings.Cut(rest, ":"); ok && !tagForm().MatchString(r.Tag) {
 		return bad("the tag is not one")
 	}
-	if r.Repo = rest; !repoForm.MatchString(r.Repo) {
+	if r.Repo = rest; !repoForm().MatchString(r.Repo) {
 		return bad("the repository has to be lower-case names with slashes between them")
 	}
 	return r, nil

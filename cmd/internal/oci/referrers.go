@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // referrers lists the attachments of a manifest: by the referrers API, or
@@ -72,12 +73,12 @@ func (s *session) fallback(ctx context.Context, subject string) ([]Descriptor, e
 	return list[:min(len(list), maxListed)], nil
 }
 
-var linkForm = regexp.MustCompile(`<([^>]+)>\s*;\s*rel="?next"?`)
+var linkForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<([^>]+)>\s*;\s*rel="?next"?`) })
 
 // nextPage returns the address of the next page, or nothing. It has to be the
 // same registry's: the guard would refuse it later with a worse message.
 func nextPage(resp *http.Response) (string, error) {
-	m := linkForm.FindStringSubmatch(resp.Header.Get("Link"))
+	m := linkForm().FindStringSubmatch(resp.Header.Get("Link"))
 	if m == nil {
 		return "", nil
 	}
