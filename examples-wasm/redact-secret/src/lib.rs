@@ -200,6 +200,9 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn walk(&mut self, v: &mut Value, steps: &mut Vec<String>) -> hook::Result {
+        if self.suspects.is_empty() {
+            return Ok(()); // nothing behind the last one matters
+        }
         match v {
             Value::Text(text) => self.text(text, steps)?,
             Value::Array(items) => {
