@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -152,11 +153,21 @@ func (j *judged) findPaths(args jsontext.Value) {
 		}
 		for _, at := range leaves(ptr, v) {
 			s, _ := GetString(args, strings.TrimPrefix(at, "/args"))
-			if s != "" && len(s) <= maxCWDBytes && !strings.Contains(s, "\n") && !webAddress.MatchString(s) {
+			if namesFile(s) {
 				j.note(&j.paths, []string{at})
 			}
 		}
 	})
+}
+
+// namesFile reports whether a text can be the name of a file: one line, and no longer than a path may be. Blanks
+// round it and steps that lead nowhere do not make it longer: a tool may take them away before it opens the file.
+func namesFile(s string) bool {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.Contains(s, "\n") || webAddress.MatchString(s) {
+		return false
+	}
+	return len(s) <= maxCWDBytes || len(path.Clean(s)) <= maxCWDBytes
 }
 
 var webAddress = regexp.MustCompile(`(?i)\Ahttps?://`)

@@ -2,6 +2,7 @@ package phases
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,4 +153,24 @@ func TestJudgedPointersLeadToText(t *testing.T) {
 			t.Fatalf("%s is judged by nothing: %+v", args, j)
 		}
 	})
+}
+
+// Idle steps and blanks, which a tool may take away, do not make a path too long to be one. Text of many
+// lines, and a name that no system opens, are none.
+func TestLongPathsAreJudged(t *testing.T) {
+	for value, want := range map[string]bool{
+		strings.Repeat("/.", maxCWDBytes) + "/.env":  true,
+		"/a" + strings.Repeat("/x/..", 2000):         true,
+		strings.Repeat(" ", maxCWDBytes) + "/a\n":    true,
+		"/" + strings.Repeat("a", maxCWDBytes-1):     true,
+		"/" + strings.Repeat("a", maxCWDBytes):       false,
+		"one line\nand one more":                     false,
+		"https://host/" + strings.Repeat("/.", 3000): false,
+	} {
+		inv := Invocation{Phase: PreTool,
+			Action: jsontext.Value(`{"tool":"x","args":{"file_path":` + string(quote(value)) + `}}`)}
+		if got := slices.Contains(inv.ToolNames(), "read"); got != want {
+			t.Errorf("%.20q of %d bytes: judged as a file is %v", value, len(value), got)
+		}
+	}
 }
