@@ -114,8 +114,20 @@ func (o *options) defences(ctx context.Context, r *mutants.Runner) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	fmt.Printf("%d of %d defences are missed by their tests when they are gone\n", killed, tried)
+	fmt.Println(summary(killed, tried))
 	return killed == tried && tried > 0, nil
+}
+
+// summary says of how many defences the tests notice that they are gone.
+func summary(killed, tried int) string {
+	switch {
+	case tried == 0:
+		return "no defence has such a name"
+	case killed == tried:
+		return fmt.Sprintf("the tests notice each of %d defences that is removed", tried)
+	}
+	return fmt.Sprintf("of %d defences that were removed, the tests notice %d and do not notice %d", tried, killed,
+		tried-killed)
 }
 
 // sample makes small changes until so many have compiled.
