@@ -80,12 +80,12 @@ func newBare(b *testing.B, m *Module, file []byte) *bare {
 		b.Fatal(err)
 	}
 	b.Cleanup(plain.closeRuntime)
-	fuel, err := m.instances.acquire(ctx)
+	fuel, err := m.instances.acquire(ctx, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { m.instances.release(fuel, false) })
-	return &bare{twin: m, rt: plain.runtime, code: plain.instances.(*freshInstances).code, fuel: fuel}
+	return &bare{twin: m, rt: plain.runtime, code: freshOf(plain).code, fuel: fuel}
 }
 
 // instantiate makes an instance; it must be closed.
@@ -137,41 +137,65 @@ func (p *bare) release(inv *invocation) {
 	inv.inst.linear.Free()
 }
 
-// BenchmarkFresh: a run on a fresh instance against the same call on one instance
-// that is used again without any reset.
-func BenchmarkFresh(b *testing.B) {
-	e := open(b, Options{})
+// bareUses is how often a bare instance is used: what it leaves in memory is never taken back.
+const bareUses = 200
+
+// BenchmarkTurn: a run on a pooled and on a fresh instance, against the bare call of the same function in the engine, on
+// one instance that is used again, neither metered nor reset. The three take turns.
+func BenchmarkTurn(b *testing.B) {
+	best, none := ResetCopy, ResetNone
+	pooled, fresh := open(b, Options{reset: &best}), open(b, Options{reset: &none})
+	b.Logf("%v", pooled.Reset())
+	ctx := context.Background()
 	for _, c := range benchCases(b)[3:] {
 		b.Run(c.name, func(b *testing.B) {
-			m := load(b, e, c.file)
-			ctx := context.Background()
-			kept, err := m.instances.acquire(ctx)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer m.instances.release(kept, false)
-			budget := int64(0)
-			var fresh, reused samples
-			for b.Loop() {
+			with, without := load(b, pooled, c.file), load(b, fresh, c.file)
+			plain := newBare(b, without, c.file)
+			runOn := func(m *Module, to *samples) {
 				req := RunRequest{Phase: c.phase, Timeout: -1, Session: session(b, c.phase, c.action)}
 				from := time.Now()
 				if _, err := m.Run(ctx, req); err != nil {
 					b.Fatal(err)
 				}
-				fresh.since(from)
-
-				req.Session = session(b, c.phase, c.action)
-				from = time.Now()
-				inv := newInvocation(ctx, m, &req, from)
-				inv.inst = kept
-				kept.setFuel(budget)
-				if _, f := inv.call(inv.callContext(), c.phase); f != nil {
-					b.Fatal(f)
-				}
-				reused.since(from)
+				to.since(from)
 			}
-			b.ReportMetric(fresh.median()/reused.median(), "x-reused")
-			b.ReportMetric(fresh.median(), "fresh-ns")
+			var turn, new, bare, warm samples
+			for range 3 {
+				runOn(with, &warm)
+			}
+			var used *invocation
+			for n := 0; b.Loop(); n++ {
+				runOn(with, &turn)
+				runOn(without, &new)
+
+				req := RunRequest{Phase: c.phase, Timeout: -1, Session: session(b, c.phase, c.action)}
+				inv := newInvocation(ctx, without, &req, time.Now())
+				plain.fuel.setFuel(1 << 40)
+				if n%bareUses == 0 {
+					if used != nil {
+						plain.release(used)
+					}
+					plain.instantiate(b, inv)
+					used = inv
+					for _, name := range [...]string{"_initialize", string(c.phase)} {
+						if _, f := inv.callExport(inv.callContext(), name, false); f != nil {
+							b.Fatal(f)
+						}
+					}
+				}
+				inv.inst = used.inst
+				call, fn, stack := inv.callContext(), inv.inst.function(string(c.phase)), [1]uint64{}
+				from := time.Now()
+				if err := fn.CallWithStack(call, stack[:]); err != nil {
+					b.Fatal(err)
+				}
+				bare.since(from)
+			}
+			plain.release(used)
+			b.ReportMetric(turn.median()/bare.median(), "x-bare")
+			b.ReportMetric(new.median()/bare.median(), "fresh-x-bare")
+			b.ReportMetric(turn.median(), "turn-ns")
+			b.ReportMetric(bare.median(), "bare-ns")
 		})
 	}
 }

@@ -11,7 +11,9 @@ import (
 // failing is a strategy whose errors are not of the promised kind.
 type failing struct{ instances }
 
-func (failing) acquire(context.Context) (*instance, error) { return nil, errors.New("no idea") }
+func (failing) acquire(context.Context, *invocation) (*instance, error) {
+	return nil, errors.New("no idea")
+}
 
 // Whatever goes wrong inside of this package, no hook that did not run has "no
 // opinion".

@@ -33,6 +33,9 @@ type Options struct {
 	// Table is what guests can import from module belay_v1; nil means hostcalls.Table().
 	Table []hostcalls.Call
 
+	// reset is the most that is done to use instances again; nil stands for the default.
+	reset *Reset
+
 	// engineVersion stands in for engineVersion() in test binaries, which carry no list
 	// of dependencies.
 	engineVersion string
@@ -45,6 +48,8 @@ type Engine struct {
 	cache       *codeCache // nil: none
 	compiler    *compiler  // nil: this process compiles
 	log         *slog.Logger
+	pool        *pool
+	ownTable    bool // hostcalls.Table()
 
 	// compiling has one place: compiling is the most expensive thing that a file can
 	// ask for, and two at once would add up in memory.
@@ -66,8 +71,12 @@ func Open(opts Options) (*Engine, error) {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
+	e.pool = &pool{log: e.log}
+	if opts.reset != nil {
+		e.pool.most = *opts.reset
+	}
 	table := opts.Table
-	if table == nil {
+	if e.ownTable = table == nil; e.ownTable {
 		table = hostcalls.Table()
 	}
 	var err error
@@ -104,6 +113,7 @@ func (e *Engine) Close() error {
 	for _, m := range open {
 		m.Close()
 	}
+	e.pool.close()
 	return nil
 }
 

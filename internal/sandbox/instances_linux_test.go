@@ -10,11 +10,11 @@ func TestFailedInstancesGiveTheirMemoryBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh := m.instances.(*freshInstances)
+	fresh := freshOf(m)
 	short := newFreshInstances(fresh.runtime, fresh.code, maxMemory-pageSize)
 	before := residentKB(t, "VmSize")
 	for range 4 {
-		if inst, err := short.acquire(t.Context()); inst != nil || faultOf(t, err).Text != textHostMemory {
+		if inst, err := short.acquire(t.Context(), nil); inst != nil || faultOf(t, err).Text != textHostMemory {
 			t.Fatal(inst, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // TestInstancesAreMetered: code that lacks what the host measures a guest by never becomes an instance.
 func TestInstancesAreMetered(t *testing.T) {
 	m := load(t, open(t, Options{Interpreter: true}), caller(t, "pre_tool", false))
-	fresh := m.instances.(*freshInstances)
+	fresh := freshOf(m)
 	global := func(mutable bool) wasm.Global {
 		return wasm.Global{Type: wasm.I64, Mutable: mutable, Init: wasm.ConstExpr{Op: wasm.OpI64Const}}
 	}
@@ -42,7 +42,7 @@ func TestInstancesAreMetered(t *testing.T) {
 		}
 		code, err := fresh.runtime.CompileModule(t.Context(), encode(t, file))
 		must(t, err)
-		inst, err := newFreshInstances(fresh.runtime, code, maxMemory).acquire(t.Context())
+		inst, err := newFreshInstances(fresh.runtime, code, maxMemory).acquire(t.Context(), nil)
 		switch {
 		case c.good && err != nil:
 			t.Errorf("%s: %v", name, err)

@@ -23,12 +23,13 @@ type invocation struct {
 	inst     *instance
 	deadline time.Time // the ceiling on the wall; zero: none
 	work     work
-	init     bool // start or _initialize is running
+	init     bool       // start or _initialize is running
+	initial  initRecord // what they did to the session
+	yielded  int64      // fuel used when the run last gave way
 	stdio    [2]lineBuffer
 
 	// hookCtx carries the deadline to handlers; remade when the deadline moves.
-	hookCtx context.Context
-	cancel  context.CancelFunc
+	hookCtx *deadlineContext
 
 	// ended is the fault with which the host ended the guest. It is kept here, too,
 	// so that nothing depends on how the engine wraps a panic.
@@ -65,13 +66,18 @@ func (inv *invocation) endf(k phases.Kind, text, why string) {
 // refill is the body of the yield import and of every charge that leaves the
 // counter below zero. It is the only place where a guest gives way: the
 // scheduler and the garbage collector get their turn, and the deadline is kept.
+// To give way takes as long as a short run, since the thread goes with the
+// goroutine; so a run does it once for each slice that it has used, not before.
 func (inv *invocation) refill(left int64) int64 {
 	next, err := inv.account.Refill(left)
 	if err != nil {
 		inv.inst.setFuel(next)
 		inv.end(phases.NewFault(phases.KindFuel, textFuel, err))
 	}
-	runtime.Gosched()
+	if used := inv.account.Used(next); used-inv.yielded >= inv.account.Slice {
+		inv.yielded = used
+		runtime.Gosched()
+	}
 	if why := inv.late(); why != nil {
 		inv.inst.setFuel(next)
 		inv.end(phases.NewFault(phases.KindDeadline, textDeadline, why))
@@ -107,11 +113,11 @@ func (inv *invocation) charge(n int64) {
 
 // handlerContext is the context for handlers that count against the deadline.
 func (inv *invocation) handlerContext() context.Context {
+	if inv.deadline.IsZero() {
+		return inv.ctx
+	}
 	if inv.hookCtx == nil {
-		inv.hookCtx, inv.cancel = inv.ctx, func() {}
-		if !inv.deadline.IsZero() {
-			inv.hookCtx, inv.cancel = context.WithDeadline(inv.ctx, inv.deadline)
-		}
+		inv.hookCtx = &deadlineContext{Context: inv.ctx, at: inv.deadline}
 	}
 	return inv.hookCtx
 }
@@ -126,19 +132,21 @@ func (inv *invocation) outside(f func(context.Context)) {
 		return
 	}
 	inv.deadline = inv.deadline.Add(took)
-	if inv.cancel != nil {
-		inv.cancel()
-		inv.hookCtx, inv.cancel = nil, nil
+	inv.endHookCtx()
+}
+
+func (inv *invocation) endHookCtx() {
+	if inv.hookCtx != nil {
+		inv.hookCtx.end()
+		inv.hookCtx = nil
 	}
 }
 
 // close gives back what the run holds besides its instance.
 func (inv *invocation) close() {
-	if inv.cancel != nil {
-		inv.cancel()
-	}
+	inv.endHookCtx()
 	for fd := range inv.stdio {
-		inv.stdio[fd].flush(inv.session, fd+1)
+		inv.stdio[fd].flush(inv, fd+1)
 	}
 }
 

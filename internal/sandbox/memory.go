@@ -1,8 +1,10 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/belay-hooks/belay/phases"
@@ -13,13 +15,16 @@ const pageSize = 64 << 10
 // linearMemory is the memory of one instance. It reserves address space for the
 // most that the module may have and asks the kernel for pages as the guest grows,
 // so that memory never moves and a grown memory is never there twice. One
-// goroutine uses it at a time; free may be called again.
+// goroutine uses it at a time; Free may be called again.
 type linearMemory struct {
 	region region
 	size   uint64
 	peak   uint64
 	err    error
 	keep   *keptMemory // where it goes when it is freed; nil gives it back
+
+	image    *image // mapped over it; nil: none
+	shrinkTo uint64 // what the next Reallocate gives, whatever it is asked for; 0: what it is asked for
 }
 
 // allocator hands out the memory of one instantiation and remembers it, since an
@@ -50,6 +55,9 @@ func (a *allocator) Allocate(_, most uint64) experimental.LinearMemory {
 
 // Reallocate implements experimental.LinearMemory.
 func (m *linearMemory) Reallocate(size uint64) []byte {
+	if m.shrinkTo != 0 {
+		size, m.shrinkTo = m.shrinkTo, 0
+	}
 	b, err := m.region.commit(m.size, size)
 	if err != nil {
 		m.err = err
@@ -59,12 +67,39 @@ func (m *linearMemory) Reallocate(size uint64) []byte {
 	return b
 }
 
+// adopt gives the memory, which has its size, the content of the image.
+func (m *linearMemory) adopt(i *image) error {
+	if err := i.mapOver(m.region.b); err != nil {
+		return err
+	}
+	m.image = i
+	return nil
+}
+
+// restore makes the memory what adopt has made it, and of is how the engine sees it. It returns how many bytes of it no
+// other memory shares. After an error it must be freed.
+func (m *linearMemory) restore(of api.Memory, pages *pagemap) (private int64, err error) {
+	used := m.region.usable(m.size)
+	if m.size != m.image.size {
+		// The engine has no call to shrink a memory, but it takes what a call to grow gives it.
+		m.shrinkTo = m.image.size
+		if _, ok := of.Grow(1); !ok || uint64(of.Size()) != m.image.size {
+			return 0, errShrink
+		}
+	}
+	m.peak = m.size
+	return m.image.restore(m.region.b[:used], pages)
+}
+
+// errShrink: a memory that is at its maximum cannot be grown, so neither can it be shrunk.
+var errShrink = errors.New("a grown memory cannot be shrunk")
+
 // Free implements experimental.LinearMemory.
 func (m *linearMemory) Free() {
 	if m.keep == nil || !m.keep.give(m.region, m.size) {
 		m.region.release()
 	}
-	m.region, m.keep = region{}, nil
+	m.region, m.keep, m.image = region{}, nil, nil
 }
 
 func hostMemoryFault(err error) *phases.Fault {

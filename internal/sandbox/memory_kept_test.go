@@ -77,7 +77,7 @@ func TestForcedEndsKeepNoMemory(t *testing.T) {
 	e := open(t, Options{})
 	for name, want := range map[string]int{"guard": 1, "traps": 0} {
 		m := load(t, e, guest(t, name))
-		kept := &m.instances.(*freshInstances).kept
+		kept := &freshOf(m).kept
 		run(t, m, RunRequest{Phase: m.Info().Phases[0]}, lsAction)
 		if len(kept.regions) != want {
 			t.Errorf("%s: %d memories are kept, not %d", name, len(kept.regions), want)

@@ -23,6 +23,8 @@ func (r *region) commit(_, size uint64) ([]byte, error) {
 	return b, nil
 }
 
+func (*region) usable(size uint64) uint64 { return size }
+
 // clear reports that there is nothing worth keeping.
 func (r *region) clear(uint64) bool { return false }
 

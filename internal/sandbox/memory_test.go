@@ -13,7 +13,7 @@ import (
 func TestHostOutOfMemory(t *testing.T) {
 	for _, interpreter := range []bool{false, true} {
 		m := load(t, open(t, Options{Interpreter: interpreter}), guest(t, "hogs"))
-		fresh := m.instances.(*freshInstances)
+		fresh := freshOf(m)
 		for limit, called := range map[uint64]bool{4 << 20: true, pageSize / 2: false} {
 			m.instances = newFreshInstances(fresh.runtime, fresh.code, limit)
 			// This phase is content with -1, so that anything else shows.

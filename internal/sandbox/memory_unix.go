@@ -35,9 +35,16 @@ func (r *region) commit(have, size uint64) ([]byte, error) {
 	return r.b[:size:size], nil
 }
 
+// usable notes that the first size bytes may have been written, though fewer may be in use from now on, and returns
+// how many may at most, by this use or an earlier one.
+func (r *region) usable(size uint64) uint64 {
+	r.ready = max(r.ready, size)
+	return r.ready
+}
+
 // clear makes the region as it was at first, but for the first used bytes, which stay usable.
 func (r *region) clear(used uint64) bool {
-	r.ready = max(r.ready, used)
+	r.usable(used)
 	clear(r.b[:used])
 	return true
 }

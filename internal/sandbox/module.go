@@ -226,8 +226,18 @@ func (m *Module) ready(compile context.Context, cache wazero.CompilationCache, c
 		return err
 	}
 	m.imports = nil
-	m.instances = newFreshInstances(m.runtime, compiled, uint64(m.MemoryCap()))
+	m.instances = m.instancesOf(compiled)
 	return nil
+}
+
+// instancesOf picks the strategy. Coverage marks are state that no run restores, and tables and dropped segments cannot
+// be.
+func (m *Module) instancesOf(code wazero.CompiledModule) instances {
+	fresh := newFreshInstances(m.runtime, code, uint64(m.MemoryCap()))
+	if m.engine.pool.most == ResetNone || !m.metered.Restorable() || m.metered.Regions != nil {
+		return fresh
+	}
+	return &pooledInstances{fresh: fresh, pool: m.engine.pool, exports: m.metered.Globals}
 }
 
 // hostModules instantiates what the module imports, and no more.

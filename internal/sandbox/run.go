@@ -128,7 +128,7 @@ func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
 		return phases.NewFault(phases.KindDeadline, textDeadline, &Detail{Reason: "too late to start", Err: why})
 	}
 	ctx := inv.callContext()
-	inst, err := inv.module.instances.acquire(ctx)
+	inst, err := inv.module.instances.acquire(ctx, inv)
 	if err != nil {
 		f := phases.FaultOf(err)
 		if f == nil { // never nothing: that would be a hook without objections
@@ -162,25 +162,26 @@ func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
 // call runs start and _initialize, unless the instance comes with them done, and
 // then the phase. One budget covers all three.
 func (inv *invocation) call(ctx context.Context, p phases.Phase) (int32, *phases.Fault) {
-	if !inv.inst.ready {
+	inv.session.BeginInit()
+	if done := inv.inst.initial; done != nil {
+		inv.skipInit(ctx, done)
+	} else {
 		inv.init = true
-		inv.session.BeginInit()
 		for _, name := range [...]string{meter.ExportStart, exportInitialize} {
 			if _, f := inv.callExport(ctx, name, false); f != nil {
 				return 0, f
 			}
 		}
-		inv.session.EndInit()
+		inv.module.instances.initialized(inv)
 		inv.init = false
-		inv.inst.ready = true
 	}
+	inv.session.EndInit()
 	return inv.callExport(ctx, string(p), true)
 }
 
-// callExport calls an export without parameters. It is looked up once, because the
-// engine makes a stack for each look.
+// callExport calls an export without parameters.
 func (inv *invocation) callExport(ctx context.Context, name string, required bool) (code int32, f *phases.Fault) {
-	fn := inv.inst.module.ExportedFunction(name)
+	fn := inv.inst.function(name)
 	switch {
 	case fn == nil && required:
 		return 0, phases.NewFault(phases.KindLoad, textNoPhase,

@@ -49,6 +49,12 @@ var testTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 // session is a turn of a sandboxed hook that may do all that its tier can.
 func session(t testing.TB, p phases.Phase, action string) *hostcalls.Session {
 	t.Helper()
+	return sessionWith(t, p, action, nil)
+}
+
+// sessionWith is session with a change.
+func sessionWith(t testing.TB, p phases.Phase, action string, change func(*hostcalls.SessionConfig)) *hostcalls.Session {
+	t.Helper()
 	var granted []string
 	for _, c := range hostcalls.Table() {
 		if c.Capability != "" && c.LeastTier != phases.Trusted {
@@ -59,7 +65,7 @@ func session(t testing.TB, p phases.Phase, action string) *hostcalls.Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := hostcalls.NewSession(hostcalls.SessionConfig{
+	cfg := hostcalls.SessionConfig{
 		Phase: p, Pass: phases.PassMutate,
 		Input:   jsontext.Value(strings.TrimSuffix(action, "}") + `,"phase":"` + string(p) + `"}`),
 		Action:  jsontext.Value(action),
@@ -67,7 +73,11 @@ func session(t testing.TB, p phases.Phase, action string) *hostcalls.Session {
 		Granted: grants,
 		Time:    testTime,
 		Seed:    [32]byte{1}, InitSeed: [32]byte{2},
-	})
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := hostcalls.NewSession(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,6 +126,9 @@ func (inv *invocation) do(c *hostcalls.Call, args *hostcalls.Args) hostcalls.Res
 		}()
 		res, err = inv.session.Do(ctx, c, args)
 	}
+	if inv.init {
+		inv.initial.called(c, args)
+	}
 	if c.Group == hostcalls.GroupAnalysis { // it stops where the fuel ends
 		args.Fuel = max(inv.account.Limit-inv.account.Used(inv.inst.fuelLeft()), 1)
 	}

@@ -23,7 +23,7 @@ func direct(t testing.TB, e *Engine) (*invocation, context.Context) {
 	m := load(t, e, caller(t, "pre_tool", false))
 	req := RunRequest{Phase: phases.PreTool, Session: session(t, phases.PreTool, lsAction), Timeout: -1}
 	inv := newInvocation(context.Background(), m, &req, testTime)
-	inst, err := m.instances.acquire(inv.callContext())
+	inst, err := m.instances.acquire(inv.callContext(), inv)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func newStub(t *testing.T, pages uint32) *stub {
 	}
 	req := RunRequest{Phase: phases.PreTool, Session: session(t, phases.PreTool, lsAction), Fuel: 1 << 40, Timeout: -1}
 	inv := newInvocation(context.Background(), m, &req, testTime)
-	if inv.inst, err = m.instances.acquire(inv.callContext()); err != nil {
+	if inv.inst, err = m.instances.acquire(inv.callContext(), inv); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.instances.release(inv.inst, false) })

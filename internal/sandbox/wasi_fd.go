@@ -30,7 +30,7 @@ func wasiFdWrite(inv *invocation, stack []uint64) uint32 {
 		total += uint64(s.n)
 		// The log holds no longer entry, so nothing more is copied.
 		s.n = min(s.n, 2*hostcalls.MaxLogText)
-		inv.stdio[fd-1].write(inv.copyIn(s), inv.session, int(fd))
+		inv.stdio[fd-1].write(inv.copyIn(s), inv, int(fd))
 	}
 	if total > 1<<31-1 {
 		return wasiINVAL
@@ -42,26 +42,31 @@ func wasiFdWrite(inv *invocation, stack []uint64) uint32 {
 // lineBuffer makes log entries of what a guest prints in pieces: one per line.
 type lineBuffer struct{ b []byte }
 
-func (l *lineBuffer) write(p []byte, s *hostcalls.Session, fd int) {
+func (l *lineBuffer) write(p []byte, inv *invocation, fd int) {
 	for len(p) > 0 {
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
 			l.b = append(l.b, p...)
 			if len(l.b) > hostcalls.MaxLogText {
-				l.flush(s, fd)
+				l.flush(inv, fd)
 			}
 			return
 		}
 		l.b = append(l.b, p[:i]...)
-		l.flush(s, fd)
+		l.flush(inv, fd)
 		p = p[i+1:]
 	}
 }
 
 // flush logs what there is: standard output as information, errors as warnings.
-func (l *lineBuffer) flush(s *hostcalls.Session, fd int) {
-	if len(l.b) > 0 {
-		s.Log(fd, string(l.b))
-		l.b = l.b[:0]
+func (l *lineBuffer) flush(inv *invocation, fd int) {
+	if len(l.b) == 0 {
+		return
+	}
+	line := hostcalls.LogEntry{Level: fd, Text: string(l.b)}
+	l.b = l.b[:0]
+	inv.session.Log(line.Level, line.Text)
+	if inv.init {
+		inv.initial.add(initStep{line: line})
 	}
 }

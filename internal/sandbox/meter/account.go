@@ -43,6 +43,17 @@ func (a *Account) Refill(left int64) (int64, error) {
 	return left + give, nil
 }
 
+// Skip begins an account behind code that has run before and used so much fuel, 0 ≤ used ≤ Limit: it counts as used, and
+// the result is the counter for what comes next. Precondition: nothing has been granted.
+func (a *Account) Skip(used int64) (left int64) {
+	give := a.Limit - used
+	if a.Slice > 0 {
+		give = min(give, a.Slice)
+	}
+	a.Granted = used + give
+	return give
+}
+
 // Charge takes n ≥ 0 from the counter and refills it if need be, as a handler does
 // during a host call: read the global, Charge, write the result back, also on ErrFuel.
 // A charge beyond 2^62 counts as 2^62.

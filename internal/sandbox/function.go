@@ -1,0 +1,59 @@
+package sandbox
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+// function is an export that has been looked up. The engine makes a stack for each look, and calls of a function use
+// it again.
+type function struct {
+	name  string
+	fn    api.Function  // nil: there is no such export
+	stack reflect.Value // see stackOf
+}
+
+// function returns the export of the name, or nil.
+func (i *instance) function(name string) api.Function {
+	for _, f := range i.functions {
+		if f.name == name {
+			return f.fn
+		}
+	}
+	fn := i.module.ExportedFunction(name)
+	i.functions = append(i.functions, function{name, fn, stackOf(fn)})
+	return fn
+}
+
+// maxStack is the longest stack of a function that an idle instance holds, in bytes. The engine makes stacks longer
+// when calls nest, up to a few MiB under the budget of the metering pass, and never shorter.
+const maxStack = 64 << 10
+
+// dropStacks forgets the functions whose stacks have grown.
+func (i *instance) dropStacks() {
+	for _, f := range i.functions {
+		if f.stackSize() > maxStack {
+			i.functions = slices.DeleteFunc(i.functions, func(f function) bool { return f.stackSize() > maxStack })
+			return
+		}
+	}
+}
+
+func (f *function) stackSize() int {
+	if f.stack.Kind() != reflect.Slice {
+		return 0
+	}
+	return f.stack.Cap() * int(f.stack.Type().Elem().Size())
+}
+
+// stackOf returns the field of a function that is its stack, as it is at any time; the zero value where the engine has
+// none between calls. The engine keeps the field to itself; a test tells when it is no longer found.
+func stackOf(fn api.Function) reflect.Value {
+	v := reflect.ValueOf(fn)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return reflect.Value{}
+	}
+	return v.Elem().FieldByName("stack")
+}
