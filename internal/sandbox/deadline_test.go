@@ -24,7 +24,8 @@ func TestDeadlineContext(t *testing.T) {
 	giveUp(why)
 	<-c.Done()
 	<-child.Done()
-	if !errors.Is(c.Err(), context.Canceled) || !errors.Is(context.Cause(c), why) || !errors.Is(context.Cause(child), why) {
+	if !errors.Is(c.Err(), context.Canceled) || !errors.Is(context.Cause(c), why) ||
+		!errors.Is(context.Cause(child), why) {
 		t.Errorf("%v %v %v", c.Err(), context.Cause(c), context.Cause(child))
 	}
 	c = &deadlineContext{Context: parent, at: at}

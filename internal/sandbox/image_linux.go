@@ -91,8 +91,8 @@ func (i *image) mapOver(b []byte) error {
 	return nil
 }
 
-// maxCopied is how many pages are copied at most. Of more, 2 MiB and up, copying takes longer than the page faults that it
-// spares the next run, and an idle instance would hold them.
+// maxCopied is how many pages are copied at most. Of more, 2 MiB and up, copying takes longer than the page faults that
+// it spares the next run, and an idle instance would hold them.
 const maxCopied = 512
 
 // restore makes b, over whose beginning the image is mapped and whose rest is anonymous memory, what it was at first:

@@ -85,7 +85,8 @@ func TestMemoryIsRestored(t *testing.T) {
 	want := append(bytes.Clone(content), make([]byte, room-size)...)
 	var maps [2][]byte
 	for i := range maps {
-		if maps[i], err = unix.Mmap(-1, 0, room, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON); err != nil {
+		maps[i], err = unix.Mmap(-1, 0, room, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = unix.Munmap(maps[i]) }()

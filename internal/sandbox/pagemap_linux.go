@@ -61,7 +61,8 @@ func (p *pagemap) private(b []byte, each func(from, to uint64) bool) error {
 		s.arg = pageScanArg{
 			size: scanArgBytes, start: at, end: end,
 			vec: uint64(uintptr(unsafe.Pointer(&s.regions[0]))), vecLen: uint64(len(s.regions)),
-			inverted: pageFile | pageZero, mask: pageFile | pageZero, anyOf: pagePresent | pageSwapped, answer: pagePresent,
+			inverted: pageFile | pageZero, mask: pageFile | pageZero,
+			anyOf: pagePresent | pageSwapped, answer: pagePresent,
 		}
 		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(p.fd), pagemapScan, uintptr(unsafe.Pointer(&s.arg)))
 		runtime.KeepAlive(s)

@@ -57,7 +57,9 @@ func TestNothingIsLeftForTheNextRun(t *testing.T) {
 	for _, interpreter := range []bool{false, true} {
 		for _, reset := range resets(t) {
 			e := open(t, Options{Interpreter: interpreter, reset: &reset})
-			for _, name := range []string{"state", "state_v128", "state_ref", "state_table", "state_elem", "state_data"} {
+			for _, name := range []string{
+				"state", "state_v128", "state_ref", "state_table", "state_elem", "state_data",
+			} {
 				m := load(t, e, guest(t, name))
 				served := m.Info().Phases
 				for _, before := range served {
@@ -172,8 +174,8 @@ func TestPooledRunsAreAsFreshOnes(t *testing.T) {
 						for _, slice := range []int64{0, all/2 + 1}[:1+n%2] {
 							req := RunRequest{Phase: p, Fuel: max(fuel, 1), Slice: slice, Timeout: -1}
 							if d := diff(traced(t, one, req, nil), traced(t, other, req, nil)); d != "" {
-								t.Fatalf("%s, %s, fuel %d, slice %d, interpreter %v, %v: %s", name, p, fuel, slice, interpreter,
-									reset, d)
+								t.Fatalf("%s, %s, fuel %d, slice %d, interpreter %v, %v: %s", name, p, fuel, slice,
+									interpreter, reset, d)
 							}
 						}
 					}

@@ -53,7 +53,8 @@ func session(t testing.TB, p phases.Phase, action string) *hostcalls.Session {
 }
 
 // sessionWith is session with a change.
-func sessionWith(t testing.TB, p phases.Phase, action string, change func(*hostcalls.SessionConfig)) *hostcalls.Session {
+func sessionWith(t testing.TB, p phases.Phase, action string,
+	change func(*hostcalls.SessionConfig)) *hostcalls.Session {
 	t.Helper()
 	var granted []string
 	for _, c := range hostcalls.Table() {

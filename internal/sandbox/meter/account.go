@@ -43,8 +43,8 @@ func (a *Account) Refill(left int64) (int64, error) {
 	return left + give, nil
 }
 
-// Skip begins an account behind code that has run before and used so much fuel, 0 ≤ used ≤ Limit: it counts as used, and
-// the result is the counter for what comes next. Precondition: nothing has been granted.
+// Skip begins an account behind code that has run before and used so much fuel, 0 ≤ used ≤ Limit: it counts as used,
+// and the result is the counter for what comes next. Precondition: nothing has been granted.
 func (a *Account) Skip(used int64) (left int64) {
 	give := a.Limit - used
 	if a.Slice > 0 {

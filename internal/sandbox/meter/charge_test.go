@@ -88,3 +88,29 @@ func TestHeadsPayWithinBounds(t *testing.T) {
 		})
 	}
 }
+
+// An account that begins behind code that ran before ends where one does that has seen it run, whatever the slice.
+func TestSkip(t *testing.T) {
+	const limit = 1000
+	for _, slice := range []int64{0, 1, 7, 400, limit, 1 << 40} {
+		for _, used := range []int64{0, 1, 399, limit - 1, limit} {
+			for _, more := range []int64{0, 1, limit - used, limit - used + 1} {
+				seen, skipped := &Account{Limit: limit, Slice: slice}, &Account{Limit: limit, Slice: slice}
+				left, err := seen.Refill(-used)
+				if err != nil {
+					t.Fatal(err)
+				}
+				left, err = seen.Refill(left - more)
+				got := skipped.Skip(used)
+				if got < 0 || skipped.Used(got) != used || slice > 0 && got > slice {
+					t.Errorf("slice %d: %d left behind %d", slice, got, used)
+				}
+				got, err2 := skipped.Refill(got - more)
+				if (err == nil) != (err2 == nil) || seen.Used(left) != skipped.Used(got) {
+					t.Errorf("slice %d, %d and %d more: %d %v, want %d %v", slice, used, more, skipped.Used(got), err2,
+						seen.Used(left), err)
+				}
+			}
+		}
+	}
+}

@@ -56,7 +56,8 @@
 //  9. After a trap or panic discard the instance: __belay_stack is restored only by calls
 //     that return. To use an instance again after a return, write back memory, the
 //     Globals of the Output, __belay_fuel and __belay_grow_refused, if
-//     Output.Restorable; else instantiate anew.
+//     Output.Restorable; else instantiate anew. Where that is the state after start and
+//     _initialize, [Account.Skip] gives the counter for the phase.
 //
 // # How it works
 //
