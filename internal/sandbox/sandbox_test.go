@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,17 @@ func load(t testing.TB, e *Engine, file []byte) *Module {
 
 var testTime = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
+// allGrants is all that a sandboxed hook can be granted, parsed once: there are many sessions.
+var allGrants = sync.OnceValues(func() (hostcalls.Grants, error) {
+	var granted []string
+	for _, c := range hostcalls.Table() {
+		if c.Capability != "" && c.LeastTier != phases.Trusted {
+			granted = append(granted, c.Capability)
+		}
+	}
+	return hostcalls.ParseGrants(granted)
+})
+
 // session is a turn of a sandboxed hook that may do all that its tier can.
 func session(t testing.TB, p phases.Phase, action string) *hostcalls.Session {
 	t.Helper()
@@ -56,13 +68,7 @@ func session(t testing.TB, p phases.Phase, action string) *hostcalls.Session {
 func sessionWith(t testing.TB, p phases.Phase, action string,
 	change func(*hostcalls.SessionConfig)) *hostcalls.Session {
 	t.Helper()
-	var granted []string
-	for _, c := range hostcalls.Table() {
-		if c.Capability != "" && c.LeastTier != phases.Trusted {
-			granted = append(granted, c.Capability)
-		}
-	}
-	grants, err := hostcalls.ParseGrants(granted)
+	grants, err := allGrants()
 	if err != nil {
 		t.Fatal(err)
 	}
