@@ -22,6 +22,7 @@ var others = map[string]string{
 	"internal/statedir/read.go SyncDir":                       "a directory in which a name was just made",
 	"internal/sink/disk.go open":                              "makes the file that was not there; one that took its name meanwhile is refused",
 	"internal/store/sqlite/files.go createFiles":              "makes files for SQLite, after checkFiles has looked at them",
+	"internal/sandbox/pagemap_linux.go openPagemap":           "a file of the kernel's, with a fixed name",
 	"leases/boot_linux.go (package)":                          "a file of the kernel's, with a fixed name",
 	"cmd/internal/connect/owned_unix.go walk":                 "opens directories one by one, and follows no link",
 	"cmd/internal/connect/owned_unix.go readAt":               "follows no link, does not wait, and refuses what is no regular file",

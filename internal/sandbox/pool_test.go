@@ -70,7 +70,7 @@ func TestPoolIsBounded(t *testing.T) {
 			t.Errorf("%d bytes are counted: no more than for instances without pages", held)
 		}
 
-		// No room, and nobody who gives way.
+		// No room, and no module gives way.
 		add := func(bytes int64) {
 			e.pool.mu.Lock()
 			e.pool.bytes += bytes
