@@ -71,7 +71,7 @@ func Open(opts Options) (*Engine, error) {
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
-	e.pool = &pool{log: e.log}
+	e.pool = &pool{log: e.log, most: ResetCopy}
 	if opts.reset != nil {
 		e.pool.most = *opts.reset
 	}
