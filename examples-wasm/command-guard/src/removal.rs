@@ -110,6 +110,12 @@ pub fn of(t: &Text, c: &Command) -> Vec<Removal> {
         "dd" if values(c, &["if="]).iter().any(|v| empty_source(v)) => {
             values(c, &["of="]).iter().flat_map(|v| named(v, "empty")).map(shallow).collect()
         }
+        "ln" | "gln" if c.has_flag('f', &["force"]) => {
+            match operands(c, "tS", &["target-directory", "suffix"])[..] {
+                [from, to] if empty_source(&from.text) => named(&to.text, "empty").into_iter().map(shallow).collect(),
+                _ => Vec::new(),
+            }
+        }
         "cp" | "install" => {
             let words = operands(c, "tSmgo", &["target-directory", "suffix", "mode", "owner", "group"]);
             match words[..] {
@@ -220,6 +226,17 @@ fn git(t: &Text, c: &Command) -> Vec<Removal> {
                     return [Removal { place, shown: text.into(), does: "delete what is not tracked in", deep: true, moves: false }].into();
                 }
                 return Vec::new();
+            }
+            "rm" => {
+                let rest: Vec<&Word> = args.clone().collect();
+                let kept = rest.iter().any(|w| matches!(w.text.as_str(), "--cached" | "-n" | "--dry-run"));
+                let removed = rest.iter().filter(|w| !kept && !w.text.starts_with('-')).map(|w| {
+                    let joined = alloc::format!("{}/{}", dir, w.text);
+                    let text = if dir.is_empty() || w.text.starts_with(&['/', '~'][..]) { w.text.as_str() } else { joined.as_str() };
+                    Removal { place: places::named(t, c, text), shown: w.text.clone(), does: "delete", deep: true, moves: false }
+                });
+                // In a project its history has what goes.
+                return removed.filter(|r| r.place.is_wide()).collect();
             }
             _ => return Vec::new(),
         }

@@ -120,7 +120,7 @@ fn is_ordinary_name(c: &Command) -> bool {
     match name {
         "EDITOR" | "VISUAL" | "PAGER" | "BROWSER" | "CC" | "CXX" | "LD" | "AR" | "MAKE" | "PYTHON" | "PYTHON3" | "PIP" | "NODE" | "NPM" | "GO" | "CARGO"
         | "JAVA" | "RUBY" | "KUBECTL" | "DOCKER" | "COMPOSE" | "GIT" | "TERRAFORM" | "HELM" | "CMAKE" | "NINJA" => true,
-        "SHELL" => c.words.len() == 1,
+        "SHELL" => c.args().iter().all(|w| matches!(w.text.as_str(), "-l" | "-i" | "-il" | "-li" | "--login")),
         _ => false,
     }
 }

@@ -36,7 +36,7 @@ pub fn scripts(t: &Text) -> Vec<String> {
             break;
         }
     }
-    let mut out: Vec<String> = Vec::new();
+    let mut out = disguised(t);
     if files.is_empty() {
         return out;
     }
@@ -52,6 +52,43 @@ pub fn scripts(t: &Text) -> Vec<String> {
     }
     out
 }
+
+/// Commands that run a program of the system by another name, under which the text copied or linked it, with its own.
+fn disguised(t: &Text) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for (i, made) in t.shell.commands.iter().enumerate() {
+        let (from, to) = match copied(t, made) {
+            Some(copy) => copy,
+            None => continue,
+        };
+        let program = match SYSTEM.iter().find_map(|dir| from.strip_prefix(dir)) {
+            Some(program) if !program.is_empty() && !program.contains('/') => program,
+            _ => continue,
+        };
+        for c in t.shell.commands.iter().skip(i + 1) {
+            let word = match c.words.first() {
+                Some(word) if c.words.iter().all(|w| w.known) => word,
+                _ => continue,
+            };
+            let same = if word.text.contains('/') {
+                path_of(t, c, word).map_or(false, |path| path == to)
+            } else {
+                word.text != program && to.rsplit('/').next() == Some(&word.text) && to.contains("bin/")
+            };
+            if !same || out.len() == SCRIPTS {
+                continue;
+            }
+            let args: Vec<String> = c.args().iter().map(|w| quoted(&w.text)).collect();
+            let fed = c.stdin_from.and_then(|i| t.shell.commands.get(i)).filter(|f| f.words.iter().all(|w| w.known));
+            let feed = fed.map_or(String::new(), |f| format!("{} | ", f.words.iter().map(|w| quoted(&w.text)).collect::<Vec<_>>().join(" ")));
+            out.push(format!("{}{} {}", feed, program, args.join(" ")));
+        }
+    }
+    out
+}
+
+/// Where the programs of the system are.
+const SYSTEM: [&str; 6] = ["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/", "/usr/local/bin/", "/opt/homebrew/bin/"];
 
 fn path_of(t: &Text, c: &Command, w: &Word) -> Option<String> {
     if !w.known || w.text.is_empty() {
@@ -148,6 +185,13 @@ mod tests {
     use super::*;
     use crate::hook::analysis::{Redirect, Shell};
     use crate::places::tests::{command, word};
+
+    #[test]
+    fn another_name() {
+        let shell = Shell { commands: [command("ln -s /bin/rm ./x"), command("./x -rf /etc"), command("./y -rf /etc")].into(), ..Shell::default() };
+        let t = Text { source: "", shell: &shell, programs: &[] };
+        assert_eq!(scripts(&t), ["rm '-rf' '/etc'"]);
+    }
 
     #[test]
     fn handing_over() {

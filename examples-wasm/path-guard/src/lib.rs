@@ -18,8 +18,8 @@ hook::turn_allocator!();
 hook::export!(pre_tool => pre_tool);
 
 fn pre_tool() -> hook::Result {
-    if let Some(what) = judge(&names::rules())? {
-        if config::text("/answer").as_deref() == Some("ask") {
+    if let Some(Doubt { what, ask }) = judge(&names::rules())? {
+        if ask || config::text("/answer").as_deref() == Some("ask") {
             hook::request_approval(&what, None);
         } else {
             hook::block(&what);
@@ -28,8 +28,45 @@ fn pre_tool() -> hook::Result {
     Ok(())
 }
 
-/// Why the call may not run.
-fn judge(rules: &Rules) -> Result<Option<String>, hook::Fail> {
+/// Why the call may not run, or why a person decides about it.
+struct Doubt {
+    what: String,
+    /// It cannot be told what the call would open.
+    ask: bool,
+}
+
+impl From<String> for Doubt {
+    fn from(what: String) -> Doubt {
+        Doubt { what, ask: false }
+    }
+}
+
+impl From<&str> for Doubt {
+    fn from(what: &str) -> Doubt {
+        Doubt::from(String::from(what))
+    }
+}
+
+/// A question about a name that leads through another process, where there is one.
+fn elsewhere(found: &[Name]) -> Option<Doubt> {
+    let name = found.iter().find(|n| of_another_process(&n.text))?;
+    let what = format!("{} leads through another process, and where that is cannot be told (proc)", shown(&name.text));
+    Some(Doubt { what, ask: true })
+}
+
+/// Whether a path goes through the root or the working directory of a process that is named by its number.
+fn of_another_process(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').filter(|p| !p.is_empty() && *p != ".").collect();
+    let number = |p: &str| p.bytes().all(|b| b.is_ascii_digit());
+    let leads = |p: Option<&&str>| matches!(p, Some(&"cwd" | &"root"));
+    parts.iter().enumerate().any(|(i, p)| {
+        *p == "proc"
+            && parts.get(i + 1).map_or(false, |n| number(n))
+            && (leads(parts.get(i + 2)) || parts.get(i + 2) == Some(&"task") && leads(parts.get(i + 4)))
+    })
+}
+
+fn judge(rules: &Rules) -> Result<Option<Doubt>, hook::Fail> {
     let tool = input::text("/tool").unwrap_or_default();
     if let Some(found) = analysis::input_lines() {
         if found.more {
@@ -49,17 +86,17 @@ fn judge(rules: &Rules) -> Result<Option<String>, hook::Fail> {
         _ => return Ok(Some("the call names more files than can be judged".into())),
     };
     let hit = resolve::first(rules, &found)?;
-    Ok(hit.map(|h| format!("{} is a protected file ({})", shown(&h.text), h.group)))
+    Ok(hit.map(|h| format!("{} is a protected file ({})", shown(&h.text), h.group).into()).or_else(|| elsewhere(&found)))
 }
 
-fn judge_line(rules: &Rules, line: &Line) -> Result<Option<String>, hook::Fail> {
+fn judge_line(rules: &Rules, line: &Line) -> Result<Option<Doubt>, hook::Fail> {
     let shell = match analysis::shell_parse(&line.text) {
         Ok(shell) => shell,
         Err(hook::Errno::TooLarge) => return Ok(Some("the command is too long to be judged".into())),
         Err(e) => return Err(e.into()),
     };
     if let Some(c) = shell.commands.iter().find(|c| stores::prints(c).is_some()) {
-        return Ok(Some(format!("{} would show a secret of {}", c.name, stores::prints(c).unwrap_or(""))));
+        return Ok(Some(format!("{} would show a secret of {}", c.name, stores::prints(c).unwrap_or("")).into()));
     }
     let mut found = commands::names(&shell);
     if let Some(dir) = names::moved() {
@@ -68,7 +105,7 @@ fn judge_line(rules: &Rules, line: &Line) -> Result<Option<String>, hook::Fail> 
         }
     }
     if let Some(hit) = resolve::first(rules, &found)? {
-        return Ok(Some(says(&hit)));
+        return Ok(Some(says(&hit).into()));
     }
     if shell.truncated {
         return Ok(Some("the command runs more than can be judged".into()));
@@ -76,15 +113,15 @@ fn judge_line(rules: &Rules, line: &Line) -> Result<Option<String>, hook::Fail> 
     if !shell.ok || line.code {
         return mentioned(rules, &line.text);
     }
-    Ok(None)
+    Ok(elsewhere(&found))
 }
 
 /// A text that the shell's grammar does not read to its end is judged by the strings in it.
-fn mentioned(rules: &Rules, text: &str) -> Result<Option<String>, hook::Fail> {
+fn mentioned(rules: &Rules, text: &str) -> Result<Option<Doubt>, hook::Fail> {
     let look = Look { glob: false, command: true, tree: false, wide: false };
     let name = |text: String| Name { text, cwd: None, look, by: "the code".into() };
     let found: Vec<Name> = strings::strings(text).into_iter().map(name).collect();
-    Ok(resolve::first(rules, &found)?.map(|hit| says(&hit)))
+    Ok(resolve::first(rules, &found)?.map(|hit| says(&hit).into()))
 }
 
 fn says(hit: &Hit) -> String {
@@ -98,5 +135,18 @@ fn shown(name: &str) -> String {
     match text.char_indices().nth(200) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn other_processes() {
+        for (path, want) in [
+            ("/proc/42/cwd/..", true), ("/proc/1/root/etc/hosts", true), ("//proc/./42/cwd", true), ("/proc/42/task/43/cwd/x", true),
+            ("/proc/self/cwd/x", false), ("/proc/42/status", false), ("/proc/42/task/43/status", false), ("proc/a/cwd", false),
+        ] {
+            assert_eq!(super::of_another_process(path), want, "{path}");
+        }
     }
 }

@@ -27,6 +27,16 @@ pub fn names_only(name: &str) -> bool {
     listed(NAMING, name)
 }
 
+/// Programs that hand sentences to people, or to a tracker that people read: what such a sentence names is not opened.
+pub fn speaks(name: &str) -> bool {
+    matches!(
+        name,
+        "notify-send" | "terminal-notifier" | "growlnotify" | "say" | "espeak" | "wall" | "write" | "logger" | "dialog" | "whiptail" | "zenity" | "kdialog"
+            | "gum" | "cowsay" | "figlet" | "toilet" | "banner" | "ntfy" | "gh" | "glab" | "hub" | "tea" | "jira" | "linear" | "slackcat" | "hg" | "svn" | "jj"
+            | "p4" | "bzr" | "fossil" | "bd" | "todo" | "todo.sh" | "taskwarrior"
+    )
+}
+
 const EXPRESSION: &[&str] = &[
     "ack", "ag", "ast-grep", "awk", "egrep", "fgrep", "gawk", "gojq", "grep", "gsed", "jaq", "jq", "mawk", "nawk",
     "perl", "rename", "rg", "ruby", "sd", "sed", "ugrep", "yq", "zgrep",

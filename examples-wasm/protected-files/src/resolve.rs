@@ -49,7 +49,8 @@ fn means(rules: &Rules, p: &analysis::Path, look: Look) -> Option<&'static str> 
     let main = p.keys.first().map_or("", |k| k.as_str());
     let last = |path: &str| path.rsplit('/').next().unwrap_or("").to_lowercase();
     let written = last(&p.path);
-    let encoded = written.contains(&['%', '\\'][..]);
+    // On Windows the main stream is the file itself; no other system has such a name.
+    let encoded = written.contains(&['%', '\\'][..]) || written.ends_with("::$data");
     let counts = |k: &str| !k.is_empty() && (k == main || !encoded || last(k) != written);
     let led = p.resolved.to_lowercase();
     let named = p.keys.iter().filter(|k| counts(k)).find_map(|k| rules.group(k, look));

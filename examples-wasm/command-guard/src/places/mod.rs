@@ -31,6 +31,9 @@ const TREES: [&str; 54] = [
     "/System", "/Library", "/Applications", "/Volumes", "/private", "/nix", "/gnu",
 ];
 
+/// Where the files of a container's own volumes stand: below no tree.
+const VOLUME: &str = "/var/lib/docker-volume/one/_data";
+
 /// Trees in which every file counts.
 const CRITICAL: [&str; 2] = ["/etc", "/boot"];
 
@@ -243,7 +246,9 @@ fn mounted(t: &Text, c: &Command, path: &str) -> Option<String> {
         for (from, to) in mounts(outer) {
             let to = to.trim_end_matches('/');
             if let Some(rest) = path.strip_prefix(to).filter(|r| r.is_empty() || r.starts_with('/')) {
-                return Some(clean(&format!("{}{}", from, rest)));
+                // A volume of the container's own has no place on this host.
+                let named = !from.starts_with(&['/', '~', '.'][..]);
+                return Some(if named { format!("{}{}", VOLUME, rest) } else { clean(&format!("{}{}", from, rest)) });
             }
         }
     }
@@ -269,7 +274,12 @@ fn mounts(c: &Command) -> Vec<(&str, &str)> {
             out.push((from, rest.split(':').next().unwrap_or("")));
         }
     }
-    out.retain(|(from, to)| (from.starts_with(&['/', '~', '.'][..])) && to.starts_with('/'));
+    out.retain(|(from, to)| {
+        let path = from.starts_with(&['/', '~', '.'][..]);
+        let name = from.len() > 1 && from.chars().all(|ch| ch.is_ascii_alphanumeric() || matches!(ch, '_' | '.' | '-'));
+        // What is mounted over a system tree of the container is still that tree for the one who reads it.
+        (path || name && !TREES.contains(&to.trim_end_matches('/'))) && to.starts_with('/')
+    });
     out
 }
 

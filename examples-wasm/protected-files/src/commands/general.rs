@@ -28,9 +28,9 @@ pub(super) fn opened(n: &mut Names<'_>, name: &str, args: &[Word], c: &Command) 
     while i < args.len() {
         let w = &args[i];
         let t = w.text.as_str();
-        let next = args.get(i + 1).filter(|v| !v.text.starts_with('-') || v.text == "-");
+        let next = args.get(i + 1).filter(|v| !v.text.starts_with('-') || v.text == "-" || v.text.starts_with("- "));
         i += 1;
-        if ended || !t.starts_with('-') || t == "-" {
+        if ended || !t.starts_with('-') || t == "-" || t.starts_with("- ") {
             if !excluding {
                 operands.push(w);
             }
@@ -76,7 +76,7 @@ pub(super) fn opened(n: &mut Names<'_>, name: &str, args: &[Word], c: &Command) 
                 i += 1;
             } else if takes && letters.len() == 1 && next.is_some() {
                 i += 1;
-            } else if into && last == 't' && next.is_some() {
+            } else if into && last == 't' && next.is_some() || letters.len() == 1 && "mbtd".contains(first) && next.map_or(false, says) {
                 i += 1;
             }
         }
@@ -105,10 +105,15 @@ pub(super) fn opened(n: &mut Names<'_>, name: &str, args: &[Word], c: &Command) 
     for w in operands {
         if !w.text.contains(char::is_whitespace) || plain_reader || copier {
             n.word(w);
-        } else {
+        } else if !programs::speaks(name) {
             n.line(&w.text);
         }
     }
+}
+
+/// Whether the value of an option such as -m is a sentence, as it is of several words.
+fn says(w: &Word) -> bool {
+    w.text.contains(char::is_whitespace)
 }
 
 /// Options of a search whose value chooses files.
