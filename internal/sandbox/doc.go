@@ -10,9 +10,11 @@
 //
 // Guest memory is mapped outside of the Go heap: neither its statistics nor
 // GOMEMLIMIT see it. It is at most the number of running invocations times
-// their memory caps; the caller bounds that number.
+// their memory caps, which the caller bounds, and 64 MiB of images and instances
+// that wait for runs, which are given back when a module had none for two minutes.
 //
 // An [Engine] is opened once per process, a [Module] is loaded once per file and
-// set of limits, and every [Module.Run] gets a fresh instance. All three are safe
-// for concurrent use.
+// set of limits, and every [Module.Run] gets an instance in the state that start and
+// _initialize leave behind: a fresh one, or one that is restored to it (see [Reset]).
+// All three are safe for concurrent use.
 package sandbox

@@ -50,7 +50,8 @@ type Report struct {
 	ReturnCode int32         // what the phase function returned; 0 when it did not
 }
 
-// Run calls the phase's export on a fresh instance. A nil error means that the
+// Run calls the phase's export on an instance in which nothing but start and
+// _initialize has left anything. A nil error means that the
 // export returned 0 and that no effect was refused: the session's effects may be
 // committed. Every other end is a *phases.Fault, and nothing of the session's
 // effects counts:
