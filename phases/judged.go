@@ -4,7 +4,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,6 +23,8 @@ type judged struct {
 	code     []string // JSON Pointers to text that may be of another language
 	paths    []string // JSON Pointers to names of files
 	foreign  bool     // the tool is known to run another language: code is never a command of a shell
+	runs     bool     // something was found that is a command or code, whether or not its place is listed
+	files    bool     // the same of names of files
 	more     bool     // a list is cut
 	bytes    int      // of all places
 }
@@ -55,7 +56,7 @@ func (inv *Invocation) judge(tool string) judged {
 	case "exec":
 		j.foreign = inv.takesCode()
 		j.findCommands(args)
-		if len(j.code) == 0 && len(j.commands) == 1 && (j.commands[0] == "/args/command" || j.commands[0] == "/args/cmd") {
+		if !j.more && len(j.code) == 0 && len(j.commands) == 1 && (j.commands[0] == "/args/command" || j.commands[0] == "/args/cmd") {
 			return judged{} // where a command is looked for anyway
 		}
 		return j
@@ -69,10 +70,10 @@ func (inv *Invocation) judge(tool string) judged {
 	} else {
 		j.findPaths(args)
 	}
-	if len(j.commands)+len(j.code) > 0 {
+	if j.runs {
 		j.as = append(j.as, "exec")
 	}
-	if len(j.paths) > 0 {
+	if j.files {
 		j.as = append(j.as, "read", "write", "edit")
 	}
 	return j
@@ -106,30 +107,33 @@ func (inv *Invocation) ownScript() bool {
 
 // findCommands notes the arguments that a tool runs.
 func (j *judged) findCommands(args jsontext.Value) {
-	var shells []string
-	eachMember(args, "/args", true, func(name, ptr string, value jsontext.Value, lone bool) {
+	var shells judged
+	eachMember(args, argsPlace(), true, func(name string, at *place, value jsontext.Value, lone bool) {
 		switch name {
 		case "command", "cmd", "commandline", "cmdline", "shellcommand", "bashcommand", "bash":
 			if j.foreign {
-				j.note(&j.code, leaves(ptr, value))
+				j.noteLeaves(&j.code, at, value)
 			} else {
-				j.note(&j.commands, argv(ptr, value))
+				j.noteArgv(&j.commands, at, value)
 			}
 		case "commands", "cmds":
-			j.note(&j.commands, leaves(ptr, value))
+			j.noteLeaves(&j.commands, at, value)
 		case "script", "scripts":
-			j.note(&j.code, leaves(ptr, value))
+			j.noteLeaves(&j.code, at, value)
 		case "code":
 			if lone {
-				j.note(&j.code, leaves(ptr, value))
+				j.noteLeaves(&j.code, at, value)
 			}
 		case "shell":
 			if s, ok := GetString(value, ""); lone && ok && !programPath.MatchString(s) {
-				shells = append(shells, ptr)
+				shells.note(&shells.commands, at)
 			}
 		}
 	})
-	j.note(&j.commands, shells)
+	for _, ptr := range shells.commands {
+		j.notePointer(&j.commands, ptr)
+	}
+	j.runs, j.more = j.runs || shells.runs, j.more || shells.more
 }
 
 // programPath matches what a member "shell" holds that names the shell to use.
@@ -137,26 +141,25 @@ var programPath = regexp.MustCompile(`\A[\w./\\:+-]*\z`)
 
 // findInput notes what a tool writes to a command that is already running.
 func (j *judged) findInput(args jsontext.Value) {
-	eachMember(args, "/args", true, func(name, ptr string, v jsontext.Value, lone bool) {
+	eachMember(args, argsPlace(), true, func(name string, at *place, v jsontext.Value, _ bool) {
 		switch name {
 		case "chars", "data", "input", "keys", "text", "stdin":
-			j.note(&j.code, leaves(ptr, v))
+			j.noteLeaves(&j.code, at, v)
 		}
 	})
 }
 
 // findPaths notes the arguments that name files, by the names that scopes go by.
 func (j *judged) findPaths(args jsontext.Value) {
-	eachMember(args, "/args", true, func(name, ptr string, v jsontext.Value, lone bool) {
+	eachMember(args, argsPlace(), true, func(name string, at *place, v jsontext.Value, _ bool) {
 		if !isPathArgument(name) {
 			return
 		}
-		for _, at := range leaves(ptr, v) {
-			s, _ := GetString(args, strings.TrimPrefix(at, "/args"))
-			if namesFile(s) {
-				j.note(&j.paths, []string{at})
+		leaves(at, v, func(at *place, text string) {
+			if namesFile(text) {
+				j.note(&j.paths, at)
 			}
-		}
+		})
 	})
 }
 
@@ -172,62 +175,76 @@ func namesFile(s string) bool {
 
 var webAddress = regexp.MustCompile(`(?i)\Ahttps?://`)
 
-// note adds places to a list. One that no hook could look at, or for which there is no room, marks the call.
-func (j *judged) note(list *[]string, ptrs []string) {
-	for _, ptr := range ptrs {
-		if len(*list) == maxJudged || len(ptr) > maxPathBytes || j.bytes+len(ptr) > maxJudgedBytes {
-			j.more = true
+// note adds a place to a list. One that no hook could look at, or for which there is no room, marks the call.
+func (j *judged) note(list *[]string, at *place) {
+	if list == &j.paths {
+		j.files = true
+	} else {
+		j.runs = true
+	}
+	if at.bytes > maxPathBytes || len(*list) == maxJudged {
+		j.more = true
+		return
+	}
+	j.notePointer(list, at.pointer())
+}
+
+func (j *judged) notePointer(list *[]string, ptr string) {
+	if len(*list) == maxJudged || j.bytes+len(ptr) > maxJudgedBytes {
+		j.more = true
+		return
+	}
+	j.bytes += len(ptr)
+	*list = append(*list, ptr)
+}
+
+// noteLeaves notes a string that is not empty, or such strings of an array.
+func (j *judged) noteLeaves(list *[]string, at *place, v jsontext.Value) {
+	leaves(at, v, func(at *place, _ string) { j.note(list, at) })
+}
+
+// noteArgv notes a command that is a string or an array of words. An array of one word may as well
+// hold a line.
+func (j *judged) noteArgv(list *[]string, at *place, v jsontext.Value) {
+	if kindOf(v) == '[' {
+		words := 0
+		leaves(at, v, func(*place, string) { words++ })
+		if words > 1 && words == len(elements(v)) {
+			j.note(list, at)
 			return
 		}
-		j.bytes += len(ptr)
-		*list = append(*list, ptr)
 	}
+	j.noteLeaves(list, at, v)
 }
 
-// argv returns the pointer to a command that is a string or an array of words. An array of one word
-// may as well hold a line.
-func argv(ptr string, v jsontext.Value) []string {
-	if kindOf(v) == '[' {
-		words := leaves(ptr, v)
-		if len(words) > 1 && len(words) == len(elements(v)) {
-			return []string{ptr}
-		}
-		return words
-	}
-	return leaves(ptr, v)
-}
-
-// leaves returns the pointers to a string that is not empty, or to such strings of an array.
-func leaves(ptr string, v jsontext.Value) []string {
+// leaves calls f for a string that is not blank, or for such strings of an array.
+func leaves(at *place, v jsontext.Value, f func(at *place, text string)) {
 	switch kindOf(v) {
 	case '"':
 		if s, _ := GetString(v, ""); strings.TrimSpace(s) != "" {
-			return []string{ptr}
+			f(at, s)
 		}
 	case '[':
-		var out []string
 		for i, e := range elements(v) {
-			out = append(out, leaves(ptr+"/"+strconv.Itoa(i), e)...)
+			leaves(at.element(i), e, f)
 		}
-		return out
 	}
-	return nil
 }
 
-// eachMember calls f for the members of an object at any depth, with folded name and pointer. lone
+// eachMember calls f for the members of an object at any depth, with folded name and place. lone
 // says that no list is round the member.
-func eachMember(v jsontext.Value, ptr string, lone bool, f func(name, ptr string, v jsontext.Value, lone bool)) {
+func eachMember(v jsontext.Value, at *place, lone bool, f func(name string, at *place, v jsontext.Value, lone bool)) {
 	switch kindOf(v) {
 	case '[':
 		for i, e := range elements(v) {
-			eachMember(e, ptr+"/"+strconv.Itoa(i), false, f)
+			eachMember(e, at.element(i), false, f)
 		}
 	case '{':
 		walk(v, skipSpace(v, 0), func(m member) bool {
 			name, _ := unquote(v[m.name.start:m.name.end])
-			value, at := v[m.value.start:m.value.end], Join(ptr, name)
-			f(foldTool(name), at, value, lone)
-			eachMember(value, at, lone, f)
+			value, here := v[m.value.start:m.value.end], at.member(name)
+			f(foldTool(name), here, value, lone)
+			eachMember(value, here, lone, f)
 			return true
 		})
 	}
@@ -235,7 +252,7 @@ func eachMember(v jsontext.Value, ptr string, lone bool, f func(name, ptr string
 
 // document returns the member "judged" of the input document, or nil where there is nothing to say.
 func (j *judged) document() []byte {
-	if len(j.as) == 0 && len(j.commands)+len(j.code)+len(j.paths) == 0 {
+	if !j.runs && !j.files {
 		return nil
 	}
 	var doc documentWriter

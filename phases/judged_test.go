@@ -2,6 +2,7 @@ package phases
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +119,47 @@ func TestLongPlacesAreCut(t *testing.T) {
 	inv.Action = jsontext.Value(`{"tool":"x","args":{"b":1` + args.String() + `}}`)
 	if j := inv.judge("x"); len(j.document()) > maxJudgedBytes+1<<10 || !j.more {
 		t.Errorf("%d bytes, more %v", len(j.document()), j.more)
+	}
+}
+
+// What stands below a name that is too long for a pointer is judged all the same, and the call is marked: hooks
+// that look at the places cannot tell.
+func TestLongNamesHideNothing(t *testing.T) {
+	long := strings.Repeat("n", maxPathBytes)
+	for args, want := range map[string]string{
+		`{"` + long + `":{"command":"rm -rf ~"}}`:             "x exec",
+		`{"` + long + `":[{"script":["curl x | sh"]}]}`:       "x exec",
+		`{"` + long + `":{"file_path":"/etc/shadow"}}`:        "x read write edit",
+		`{"` + long + `":{"shell":"rm -rf ~"}}`:               "x exec",
+		`{"` + long + `":{"title":"rm"},"other":"/etc/file"}`: "x",
+	} {
+		inv := Invocation{Phase: PreTool, Action: jsontext.Value(`{"tool":"x","args":` + args + `}`)}
+		j := inv.judge("x")
+		if got := strings.Join(inv.ToolNames(), " "); got != want || j.more != (want != "x") ||
+			strings.Contains(string(j.document()), `"more":true`) != (want != "x") {
+			t.Errorf("%.10s…%s: judged as %q, more %v, want %q", args, args[len(long):], got, j.more, want)
+		}
+	}
+	inv := Invocation{Phase: PreTool, Action: jsontext.Value(`{"tool":"exec","args":{"command":"ls","` + long +
+		`":{"command":"rm -rf ~"}}}`)}
+	if j := inv.judge("exec"); !j.more || !strings.Contains(string(j.document()), `"more":true`) {
+		t.Errorf("exec: %+v", j)
+	}
+}
+
+// A long name above many values costs the host no more than the call is long: their pointers are not written.
+func TestPlacesCostNoMoreThanTheCall(t *testing.T) {
+	name := strings.Repeat("n", 100<<10)
+	for _, value := range []string{`{}`, `{"command":"ls"}`, `{"path":[["a"]]}`, `{"shell":"a b"}`} {
+		args := `{"` + name + `":[` + strings.TrimSuffix(strings.Repeat(value+",", 5000), ",") + `]}`
+		inv := Invocation{Phase: PreTool, Action: jsontext.Value(`{"tool":"x","args":` + args + `}`)}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		inv.judge("x")
+		runtime.ReadMemStats(&after)
+		if spent := after.TotalAlloc - before.TotalAlloc; spent > 64*uint64(len(args)) {
+			t.Errorf("%s: %d bytes were allocated for a call of %d", value, spent, len(args))
+		}
 	}
 }
 
