@@ -1,8 +1,9 @@
 package kernel
 
 import (
+	"bytes"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -54,61 +55,63 @@ func (i *invocation) hide(item *approvals.Item, verdict *phases.Verdict) {
 // hiddenWords returns pointers to strings of the action that say less in shown than
 // in alone, where a person decides by them.
 func hiddenWords(alone, shown jsontext.Value) []string {
-	var out []string
-	full := leaves(alone)
-	less := leaves(shown)
-	for ptr, text := range full {
-		if less[ptr] == text {
-			continue
-		}
-		switch what := decides(ptr); {
-		case what == "command" && slices.Equal(commandWords(text), commandWords(less[ptr])):
+	found := map[string]bool{}
+	compareWords(nil, alone, shown, func(at *phases.Place, full, less string) {
+		switch what := decides(at); {
+		case what == "command" && slices.Equal(commandWords(full), commandWords(less)):
 		case what != "":
-			out = append(out, "/action"+ptr)
+			found["/action"+at.Pointer()] = true
 		}
-	}
-	slices.Sort(out)
-	return out
+	})
+	return slices.Sorted(maps.Keys(found))
 }
 
-// leaves returns the strings of a document by their pointers.
-func leaves(doc jsontext.Value) map[string]string {
-	out := map[string]string{}
-	var walk func(ptr string, v jsontext.Value)
-	walk = func(ptr string, value jsontext.Value) {
-		switch value.Kind() {
-		case '"':
-			s, _ := jsontext.AppendUnquote(nil, value) // as much as can be read, if the string is malformed
-			out[ptr] = string(s)
-		case '{':
-			var members map[string]jsontext.Value
-			if json.Unmarshal(value, &members) == nil {
-				for name, m := range members {
-					walk(phases.Join(ptr, name), m)
-				}
+// compareWords calls differ for each string of full that is another one in less, or none there.
+func compareWords(at *phases.Place, full, less jsontext.Value, differ func(at *phases.Place, full, less string)) {
+	if bytes.Equal(full, less) {
+		return
+	}
+	switch full.Kind() {
+	case '"':
+		if a, b := wordOf(full), wordOf(less); a != b {
+			differ(at, a, b)
+		}
+	case '{':
+		var members, others map[string]jsontext.Value
+		if json.Unmarshal(full, &members) == nil {
+			_ = json.Unmarshal(less, &others) // what is no object has no members
+			for name, m := range members {
+				compareWords(at.Member(name), m, others[name], differ)
 			}
-		case '[':
-			var list []jsontext.Value
-			if json.Unmarshal(value, &list) == nil {
-				for n, e := range list {
-					walk(phases.Join(ptr, strconv.Itoa(n)), e)
+		}
+	case '[':
+		var list, others []jsontext.Value
+		if json.Unmarshal(full, &list) == nil {
+			_ = json.Unmarshal(less, &others)
+			for n, e := range list {
+				var other jsontext.Value
+				if n < len(others) {
+					other = others[n]
 				}
+				compareWords(at.Element(n), e, other, differ)
 			}
 		}
 	}
-	walk("", doc)
-	return out
+}
+
+// wordOf returns a string of JSON, as much as can be read if it is malformed, or "" for another value.
+func wordOf(v jsontext.Value) string {
+	if v.Kind() != '"' {
+		return ""
+	}
+	s, _ := jsontext.AppendUnquote(nil, v)
+	return string(s)
 }
 
 // decides says what a string is for a person by the name of its member, or of the
 // list that it is in: a command, another word to decide by, or "" for data.
-func decides(ptr string) string {
-	tokens := strings.Split(ptr, "/")
-	name := tokens[len(tokens)-1]
-	for n := len(tokens) - 1; n > 0 && strings.Trim(name, "0123456789") == ""; n-- {
-		name = tokens[n-1]
-	}
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+func decides(at *phases.Place) string {
+	name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(at.Name()))
 	switch name {
 	case "command", "cmd", "script", "shellcommand", "commandline":
 		return "command"

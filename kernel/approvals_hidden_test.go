@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,5 +46,24 @@ func TestHiddenWords(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
+	}
+}
+
+// A long name above many words that are redacted costs no more than the action is long.
+func TestHiddenWordsBelowALongName(t *testing.T) {
+	doc := func(value string) jsontext.Value {
+		return jsontext.Value(`{"` + strings.Repeat("n", 100<<10) + `":[` +
+			strings.TrimSuffix(strings.Repeat(`{"host":"`+value+`"},`, 5000), ",") + `]}`)
+	}
+	alone, shown := doc("a"), doc("b")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := hiddenWords(alone, shown)
+	runtime.ReadMemStats(&after)
+	if !slices.Equal(got, []string{"/action"}) {
+		t.Errorf("%d pointers", len(got))
+	}
+	if spent := after.TotalAlloc - before.TotalAlloc; spent > 512*uint64(len(alone)) {
+		t.Errorf("%d bytes were allocated for an action of %d", spent, len(alone))
 	}
 }

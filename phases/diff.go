@@ -7,39 +7,39 @@ import (
 )
 
 // Diff returns the pointers at which b really differs from a, sorted: members
-// added, removed or changed, the deepest pointer that says it; an array whose
+// added, removed or changed, the deepest pointer of up to 1 KiB that says it; an array whose
 // length changed is named itself. Spelling (white space, escapes, 1.0 for 1)
 // makes no difference. Never nil.
 func Diff(a, b jsontext.Value) []string {
-	out := diff([]string{}, "", trim(a), trim(b))
+	out := diff([]string{}, nil, trim(a), trim(b))
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
-func diff(out []string, ptr string, value, b jsontext.Value) []string {
+func diff(out []string, at *Place, value, b jsontext.Value) []string {
 	if string(value) == string(b) {
 		return out
 	}
 	ka, kb := kindOf(value), kindOf(b)
 	switch {
 	case ka == '{' && kb == '{':
-		return diffObjects(out, ptr, value, b)
+		return diffObjects(out, at, value, b)
 	case ka == '[' && kb == '[':
 		as, bs := elements(value), elements(b)
 		if len(as) != len(bs) {
-			return append(out, ptr)
+			return appendPlace(out, at)
 		}
 		for i := range as {
-			out = diff(out, Join(ptr, itoa(i)), as[i], bs[i])
+			out = diff(out, at.Element(i), as[i], bs[i])
 		}
 		return out
 	case Same(value, b):
 		return out
 	}
-	return append(out, ptr)
+	return appendPlace(out, at)
 }
 
-func diffObjects(out []string, ptr string, a, b jsontext.Value) []string {
+func diffObjects(out []string, at *Place, a, b jsontext.Value) []string {
 	old := map[string]jsontext.Value{}
 	walk(a, 0, func(m member) bool {
 		name, _ := unquote(a[m.name.start:m.name.end])
@@ -49,15 +49,23 @@ func diffObjects(out []string, ptr string, a, b jsontext.Value) []string {
 	walk(b, 0, func(m member) bool {
 		name, _ := unquote(b[m.name.start:m.name.end])
 		if v, ok := old[name]; ok {
-			out = diff(out, Join(ptr, name), v, b[m.value.start:m.value.end])
+			out = diff(out, at.Member(name), v, b[m.value.start:m.value.end])
 			delete(old, name)
 		} else {
-			out = append(out, Join(ptr, name))
+			out = appendPlace(out, at.Member(name))
 		}
 		return true
 	})
 	for name := range old {
-		out = append(out, Join(ptr, name))
+		out = appendPlace(out, at.Member(name))
+	}
+	return out
+}
+
+// appendPlace adds a place, unless it is the last one: places below a long name have one pointer.
+func appendPlace(out []string, at *Place) []string {
+	if ptr := at.Pointer(); len(out) == 0 || out[len(out)-1] != ptr {
+		return append(out, ptr)
 	}
 	return out
 }

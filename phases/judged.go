@@ -108,7 +108,7 @@ func (inv *Invocation) ownScript() bool {
 // findCommands notes the arguments that a tool runs.
 func (j *judged) findCommands(args jsontext.Value) {
 	var shells judged
-	eachMember(args, argsPlace(), true, func(name string, at *place, value jsontext.Value, lone bool) {
+	eachMember(args, (*Place)(nil).Member("args"), true, func(name string, at *Place, value jsontext.Value, lone bool) {
 		switch name {
 		case "command", "cmd", "commandline", "cmdline", "shellcommand", "bashcommand", "bash":
 			if j.foreign {
@@ -141,7 +141,7 @@ var programPath = regexp.MustCompile(`\A[\w./\\:+-]*\z`)
 
 // findInput notes what a tool writes to a command that is already running.
 func (j *judged) findInput(args jsontext.Value) {
-	eachMember(args, argsPlace(), true, func(name string, at *place, v jsontext.Value, _ bool) {
+	eachMember(args, (*Place)(nil).Member("args"), true, func(name string, at *Place, v jsontext.Value, _ bool) {
 		switch name {
 		case "chars", "data", "input", "keys", "text", "stdin":
 			j.noteLeaves(&j.code, at, v)
@@ -151,11 +151,11 @@ func (j *judged) findInput(args jsontext.Value) {
 
 // findPaths notes the arguments that name files, by the names that scopes go by.
 func (j *judged) findPaths(args jsontext.Value) {
-	eachMember(args, argsPlace(), true, func(name string, at *place, v jsontext.Value, _ bool) {
+	eachMember(args, (*Place)(nil).Member("args"), true, func(name string, at *Place, v jsontext.Value, _ bool) {
 		if !isPathArgument(name) {
 			return
 		}
-		leaves(at, v, func(at *place, text string) {
+		leaves(at, v, func(at *Place, text string) {
 			if namesFile(text) {
 				j.note(&j.paths, at)
 			}
@@ -176,17 +176,17 @@ func namesFile(s string) bool {
 var webAddress = regexp.MustCompile(`(?i)\Ahttps?://`)
 
 // note adds a place to a list. One that no hook could look at, or for which there is no room, marks the call.
-func (j *judged) note(list *[]string, at *place) {
+func (j *judged) note(list *[]string, at *Place) {
 	if list == &j.paths {
 		j.files = true
 	} else {
 		j.runs = true
 	}
-	if at.bytes > maxPathBytes || len(*list) == maxJudged {
+	if at.Size() > maxPathBytes || len(*list) == maxJudged {
 		j.more = true
 		return
 	}
-	j.notePointer(list, at.pointer())
+	j.notePointer(list, at.Pointer())
 }
 
 func (j *judged) notePointer(list *[]string, ptr string) {
@@ -199,16 +199,16 @@ func (j *judged) notePointer(list *[]string, ptr string) {
 }
 
 // noteLeaves notes a string that is not empty, or such strings of an array.
-func (j *judged) noteLeaves(list *[]string, at *place, v jsontext.Value) {
-	leaves(at, v, func(at *place, _ string) { j.note(list, at) })
+func (j *judged) noteLeaves(list *[]string, at *Place, v jsontext.Value) {
+	leaves(at, v, func(at *Place, _ string) { j.note(list, at) })
 }
 
 // noteArgv notes a command that is a string or an array of words. An array of one word may as well
 // hold a line.
-func (j *judged) noteArgv(list *[]string, at *place, v jsontext.Value) {
+func (j *judged) noteArgv(list *[]string, at *Place, v jsontext.Value) {
 	if kindOf(v) == '[' {
 		words := 0
-		leaves(at, v, func(*place, string) { words++ })
+		leaves(at, v, func(*Place, string) { words++ })
 		if words > 1 && words == len(elements(v)) {
 			j.note(list, at)
 			return
@@ -218,7 +218,7 @@ func (j *judged) noteArgv(list *[]string, at *place, v jsontext.Value) {
 }
 
 // leaves calls f for a string that is not blank, or for such strings of an array.
-func leaves(at *place, v jsontext.Value, f func(at *place, text string)) {
+func leaves(at *Place, v jsontext.Value, f func(at *Place, text string)) {
 	switch kindOf(v) {
 	case '"':
 		if s, _ := GetString(v, ""); strings.TrimSpace(s) != "" {
@@ -226,23 +226,23 @@ func leaves(at *place, v jsontext.Value, f func(at *place, text string)) {
 		}
 	case '[':
 		for i, e := range elements(v) {
-			leaves(at.element(i), e, f)
+			leaves(at.Element(i), e, f)
 		}
 	}
 }
 
 // eachMember calls f for the members of an object at any depth, with folded name and place. lone
 // says that no list is round the member.
-func eachMember(v jsontext.Value, at *place, lone bool, f func(name string, at *place, v jsontext.Value, lone bool)) {
+func eachMember(v jsontext.Value, at *Place, lone bool, f func(name string, at *Place, v jsontext.Value, lone bool)) {
 	switch kindOf(v) {
 	case '[':
 		for i, e := range elements(v) {
-			eachMember(e, at.element(i), false, f)
+			eachMember(e, at.Element(i), false, f)
 		}
 	case '{':
 		walk(v, skipSpace(v, 0), func(m member) bool {
 			name, _ := unquote(v[m.name.start:m.name.end])
-			value, here := v[m.value.start:m.value.end], at.member(name)
+			value, here := v[m.value.start:m.value.end], at.Member(name)
 			f(foldTool(name), here, value, lone)
 			eachMember(value, here, lone, f)
 			return true

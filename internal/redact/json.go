@@ -31,7 +31,7 @@ func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 		return nil, nil, &Error{ErrInput, "there is more after the document"}
 	}
 	w := jsonWalk{r: r, dec: jsontext.NewDecoder(bytes.NewReader(raw))}
-	if err := w.value("", rules{r.masks, r.removals, r.allow, r.strict}, none, ""); err != nil {
+	if err := w.value(nil, rules{r.masks, r.removals, r.allow, r.strict}, none, ""); err != nil {
 		return nil, nil, bad
 	}
 	out := jsontext.Value(w.out)
@@ -86,10 +86,10 @@ func below(pointers [][]string, token string) (rest [][]string, here bool) {
 var errDeep = &Error{ErrInput, "nested too deep"}
 
 // value copies one value. str and kind say what its name tells about it.
-func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) error {
+func (w *jsonWalk) value(at *phases.Place, rules rules, str strength, kind string) error {
 	switch w.dec.PeekKind() {
 	case '{', '[':
-		return w.container(ptr, rules, str, kind)
+		return w.container(at, rules, str, kind)
 	case '"':
 		raw, _ := w.dec.ReadValue()
 		s := unquote(raw)
@@ -97,23 +97,23 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 			str = none
 		}
 		if str != none && (credible(s, str, true) || wallet(kind, s)) && !wholly(s) {
-			w.mask(ptr, w.r.complete(kind, s))
+			w.mask(at, w.r.complete(kind, s))
 			return nil
 		}
 		cuts := w.r.cuts[w.at]
 		if str != none {
 			if rest, ok := authScheme(s); ok && (credible(rest, weak, true) || len(rest) >= 16 && credible(rest, strong, true)) {
-				w.mask(ptr, s[:len(s)-len(rest)]+w.r.complete(kind, rest))
+				w.mask(at, s[:len(s)-len(rest)]+w.r.complete(kind, rest))
 				return nil
 			}
 		}
 		if rules.strict && !plainValue(s) && !wholly(s) {
 			w.r.note(s)
-			w.mask(ptr, w.r.placeholder(hashedText, s))
+			w.mask(at, w.r.placeholder(hashedText, s))
 			return nil
 		}
 		if out, found := w.r.redactCuts(s, cuts); found != nil {
-			w.mask(ptr, out)
+			w.mask(at, out)
 			return nil
 		}
 		w.out = append(w.out, raw...)
@@ -121,16 +121,16 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 	default:
 		raw, _ := w.dec.ReadValue()
 		if str == strong && raw.Kind() == '0' {
-			w.mask(ptr, w.r.placeholder(kind, string(raw)))
+			w.mask(at, w.r.placeholder(kind, string(raw)))
 			return nil
 		}
 		if cuts := w.r.cuts[w.at]; raw.Kind() == '0' && cuts != nil {
-			w.mask(ptr, w.r.placeholder(cuts[0].kind(), string(raw)))
+			w.mask(at, w.r.placeholder(cuts[0].kind(), string(raw)))
 			return nil
 		}
 		if raw.Kind() == '0' && w.r.record != nil {
 			if kind, ok := w.r.record.known.number(string(raw)); ok {
-				w.mask(ptr, w.r.placeholder(kind, string(raw)))
+				w.mask(at, w.r.placeholder(kind, string(raw)))
 				return nil
 			}
 		}
@@ -142,13 +142,20 @@ func (w *jsonWalk) value(ptr string, rules rules, str strength, kind string) err
 // wholly reports a value that is a placeholder already.
 func wholly(s string) bool { return s != "" && placeholderAt(s) == len(s) }
 
-func (w *jsonWalk) mask(ptr, text string) {
+func (w *jsonWalk) mask(at *phases.Place, text string) {
 	q, _ := jsontext.AppendQuote(nil, text) // text is valid UTF-8: the decoder has seen to it
 	w.out = append(w.out, q...)
-	w.masked = append(w.masked, ptr)
+	w.note(at)
 }
 
-func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string) error {
+// note lists a place whose value is not shown; places below a long name have one pointer.
+func (w *jsonWalk) note(at *phases.Place) {
+	if ptr := at.Pointer(); len(w.masked) == 0 || w.masked[len(w.masked)-1] != ptr {
+		w.masked = append(w.masked, ptr)
+	}
+}
+
+func (w *jsonWalk) container(at *phases.Place, rules rules, str strength, kind string) error {
 	if w.depth++; w.depth > maxDepth {
 		return errDeep
 	}
@@ -166,7 +173,7 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 		}
 		next, masked, removed := rules.below(token)
 		if removed && object {
-			w.leaveOut(phases.Join(ptr, token))
+			w.leaveOut(at.Member(token))
 			continue
 		}
 		if !first {
@@ -180,18 +187,21 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 		childStr, childKind := str, kind
 		named := object && w.r.names[flat(token)]
 		if object {
-			token = w.name(ptr, token, rawName)
+			token = w.name(at, token, rawName)
 			childKind, childStr = secret.childKind(token, kind, str)
 		}
-		at := phases.Join(ptr, token)
+		child := at.Element(i)
+		if object {
+			child = at.Member(token)
+		}
 		switch covers := redactedAs(masked, named); {
 		case removed:
-			w.void(at)
+			w.void(child)
 		case covers != "":
-			w.complete(at, covers)
+			w.complete(child, covers)
 		default:
 			from := len(w.out)
-			if err := w.value(at, next, childStr, childKind); err != nil {
+			if err := w.value(child, next, childStr, childKind); err != nil {
 				return err
 			}
 			if object {
@@ -207,7 +217,7 @@ func (w *jsonWalk) container(ptr string, rules rules, str strength, kind string)
 
 // name copies a member's name, redacted where a secret stands in it, and
 // returns the copy.
-func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
+func (w *jsonWalk) name(at *phases.Place, name string, raw jsontext.Value) string {
 	shown, found := w.r.redact(name)
 	if found == nil {
 		w.out = append(append(w.out, raw...), ':')
@@ -216,14 +226,14 @@ func (w *jsonWalk) name(ptr, name string, raw jsontext.Value) string {
 	w.renamed = true
 	w.out, _ = jsontext.AppendQuote(w.out, shown)
 	w.out = append(w.out, ':')
-	w.masked = append(w.masked, phases.Join(ptr, shown))
+	w.note(at.Member(shown))
 	return shown
 }
 
 // leaveOut skips a member that is removed; only its pointer stays. A secret in
 // its name does not.
-func (w *jsonWalk) leaveOut(ptr string) {
-	shown, _ := w.r.redact(ptr)
+func (w *jsonWalk) leaveOut(at *phases.Place) {
+	shown, _ := w.r.redact(at.Pointer())
 	w.masked = append(w.masked, shown)
 	w.skip()
 }
@@ -236,9 +246,9 @@ func (w *jsonWalk) skip() {
 
 // void writes null for an element that is removed, so that the places of the
 // others stay what they were.
-func (w *jsonWalk) void(ptr string) {
+func (w *jsonWalk) void(at *phases.Place) {
 	if w.dec.PeekKind() != 'n' {
-		w.masked = append(w.masked, ptr)
+		w.note(at)
 	}
 	w.out = append(w.out, "null"...)
 	w.skip()
@@ -257,15 +267,15 @@ func redactedAs(masked, named bool) string {
 }
 
 // complete redacts a value of any type.
-func (w *jsonWalk) complete(ptr, kind string) {
+func (w *jsonWalk) complete(at *phases.Place, kind string) {
 	raw, _ := w.dec.ReadValue()
 	if raw.Kind() != '"' {
 		w.r.learnAll(kind, raw)
-		w.mask(ptr, w.r.hashed(kind, string(raw)))
+		w.mask(at, w.r.hashed(kind, string(raw)))
 	} else if s := unquote(raw); wholly(s) {
 		w.out = append(w.out, raw...)
 	} else {
-		w.mask(ptr, w.r.complete(kind, s))
+		w.mask(at, w.r.complete(kind, s))
 	}
 }
 
