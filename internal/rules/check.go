@@ -335,7 +335,7 @@ func (f *File) checkPatterns(at string, list Texts) error {
 		return err
 	}
 	for i, p := range list {
-		if _, err := patternCost(p); err != nil {
+		if _, _, err := patternCost(p); err != nil {
 			return f.doc.Errorf(itemAt(f, at, i), "%q: %v", p, err)
 		}
 	}

@@ -530,8 +530,8 @@ func (w *writer) commands(list Texts, group int) int {
 func (w *writer) patterns(list Texts) {
 	w.word(len(list))
 	for _, p := range list {
-		longest, _ := patternCost(p) // checked before
-		how := longest << 1
+		longest, steps, _ := patternCost(p) // checked before
+		how := steps<<17 | longest<<1
 		if byLine(p) {
 			how |= 1
 		}

@@ -17,6 +17,7 @@ const (
 	minutesADay = 24 * 60
 	allDays     = 1<<7 - 1
 	longestText = 32 << 10 // bytes of a text that one question to the host holds
+	textSteps   = 8 << 20  // steps of one question, by which the host bounds the longest text
 )
 
 // timeWindow is a Time as the engine reads it.
@@ -183,13 +184,14 @@ func (r *Redact) where(p phases.Phase) Texts {
 	return places(p)
 }
 
-// patternCost returns the longest text in bytes that an RE2 pattern is tried on at once.
-func patternCost(pattern string) (int, error) {
-	longest, err := hostcalls.CheckPattern("re2", pattern)
+// patternCost returns the longest text in bytes that an RE2 pattern is tried on at once, and the steps that
+// each byte costs, at least 1.
+func patternCost(pattern string) (longest, steps int, err error) {
+	longest, err = hostcalls.CheckPattern("re2", pattern)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return min(longest, longestText), nil
+	return min(longest, longestText), textSteps / (longest + 1), nil
 }
 
 // pathPattern is a pattern for paths: lower case, since rules are compared with keys, and

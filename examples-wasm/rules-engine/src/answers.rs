@@ -1,27 +1,29 @@
 //! What the rules that apply add up to. Block beats ask beats nothing, whatever the order of the rules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use belay_hook as hook;
-use hook::analysis::{self, Syntax};
 use hook::input;
 use hook::json::Value;
 
-use crate::conditions::{patterns, pieces, seconds, Holds, Pattern};
+use crate::conditions::{patterns, seconds, Holds};
 use crate::facts::{Facts, Read};
 use crate::index::Index;
+use crate::masks::{self, Masks};
 use crate::reason;
 
 /// What the rules of one turn say so far.
 #[derive(Default)]
 pub struct Answers {
-    block: Option<String>,
-    asks: Vec<String>,
+    block: Option<(String, Vec<&'static str>)>, // the reason, and the rules that give it
+    asks: Vec<(String, Vec<&'static str>)>,
+    /// Why it cannot be told whether a rule applies that asks for that.
+    doubt: Option<String>,
     notes: BTreeMap<&'static str, String>,
     defaults: BTreeMap<&'static str, (String, &'static str)>,
     fixed: BTreeMap<&'static str, (String, &'static str)>,
     clamps: Vec<&'static str>,
-    masks: BTreeMap<String, Vec<(usize, usize, &'static str)>>,
+    masks: Masks,
 }
 
 const MAX_ASKS: usize = 8;
@@ -36,15 +38,19 @@ impl Answers {
                 3 | 9 => {}
                 11 => self.clamps.push(index.text(at)?),
                 _ => {
+                    let why = reason::seen(why);
                     let text = format!("it cannot be told whether the rule {} applies: {}", name, why);
-                    self.refuse(index.word(rule + 16)? != 1, text);
+                    self.refuse(index.word(rule + 16)? != 1, text, &[name]);
+                    self.doubt.get_or_insert(why);
                 }
             }
             return Ok(());
         }
         match kind {
-            1 => self.refuse(false, format!("{} (rule {})", reason::of(index.text(at)?, facts)?, name)),
-            2 => self.refuse(true, format!("{} (rule {})", reason::of(index.text(at)?, facts)?, name)),
+            1 | 2 => {
+                let text = format!("{} (rule {})", reason::of(index.text(at)?, facts)?, name);
+                self.refuse(kind == 2, text, &[name]);
+            }
             3 => {
                 for i in 0..index.size(at)? {
                     let (key, value) = (index.text(at + 4 + 16 * i)?, index.text(at + 12 + 16 * i)?);
@@ -60,11 +66,14 @@ impl Answers {
                 let active = match hook::check_lease(&request) {
                     Ok(reply) => Value::parse(&reply).map_or(false, |v| v.is_true("active")),
                     Err(e) if e == hook::Errno::Absent => false,
-                    Err(e) => return Err(e.into()),
+                    Err(e) => {
+                        self.refuse(false, format!("whether the lease of the rule {} is there cannot be told: {}", name, e), &[name]);
+                        return Ok(());
+                    }
                 };
                 if !active {
                     let text = format!("{} (rule {})", reason::of(index.text(at + 12)?, facts)?, name);
-                    self.refuse(index.word(at + 8)? == 1, text);
+                    self.refuse(index.word(at + 8)? == 1, text, &[name]);
                 }
             }
             7 => {
@@ -73,7 +82,7 @@ impl Answers {
                 let stages = index.texts(at + 16, index.size(at + 12)?)?;
                 if !stage.map_or(false, |s| stages.contains(&s.as_str())) {
                     let text = format!("{} (rule {})", reason::of(index.text(at + 4)?, facts)?, name);
-                    self.refuse(index.word(at)? == 1, text);
+                    self.refuse(index.word(at)? == 1, text, &[name]);
                 }
             }
             8 => self.mask(index, facts, name, at)?,
@@ -84,7 +93,8 @@ impl Answers {
                     let before = all.entry(pointer).or_insert_with(|| (value.to_string(), name));
                     if before.0 != value {
                         let text = format!("the rules {} and {} want {} to be different", before.1, name, pointer);
-                        self.refuse(false, text);
+                        let both = [before.1, name];
+                        self.refuse(false, text, &both);
                     }
                 }
             }
@@ -94,44 +104,71 @@ impl Answers {
         Ok(())
     }
 
-    fn refuse(&mut self, ask: bool, text: String) {
+    fn refuse(&mut self, ask: bool, text: String, rules: &[&'static str]) {
+        let answer = (text, rules.to_vec());
         if ask && may_ask() {
-            if self.asks.len() < MAX_ASKS && !self.asks.contains(&text) {
-                self.asks.push(text);
+            if self.asks.len() < MAX_ASKS && !self.asks.contains(&answer) {
+                self.asks.push(answer);
             }
         } else if self.block.is_none() {
-            self.block = Some(text);
+            self.block = Some(answer);
+        }
+    }
+
+    /// Logs which rules stop the action, and whether that is for want of knowledge: reasons cite what callers wrote.
+    fn tell(&self) {
+        let rules: BTreeSet<&str> = self.block.iter().chain(self.asks.iter().filter(|_| self.block.is_none())).flat_map(|a| a.1.iter().copied()).collect();
+        if !rules.is_empty() {
+            let rules: Vec<&str> = rules.into_iter().collect();
+            hook::log(hook::Level::Info, &format!("rules: {}", rules.join(", ")));
+        }
+        if let Some(why) = self.doubt.as_ref().filter(|_| self.block.is_none()) {
+            hook::log(hook::Level::Info, &format!("cannot tell: {}", why));
         }
     }
 
     /// Tells the host.
-    pub fn give(self) -> Read<()> {
+    pub fn give(mut self) -> Read<()> {
+        let texts = self.rewrites();
+        let others = self.notes.len() + self.clamps.len() + self.fixed.len() + self.defaults.len() + 1;
+        let size = |(at, text): &(String, String)| at.len() + text.len();
+        if !texts.is_empty() && texts.len() + others > masks::MOST
+            || texts.iter().any(|t| t.0.len() > masks::POINTER || size(t) > masks::TEXT)
+            || texts.iter().map(size).sum::<usize>() > masks::TEXTS
+        {
+            let rules = self.masks.rules();
+            self.refuse(false, format!("there is more text than the rule {} can replace", rules.join(", ")), &rules);
+        }
         for (key, value) in &self.notes {
             let value = Value::parse(value).ok_or("the index of the rules has a value that is no JSON")?;
             hook::annotate(key, value);
         }
-        if let Some(text) = &self.block {
+        self.tell();
+        if let Some((text, _)) = &self.block {
             hook::block(text);
             return Ok(());
         }
         if !self.asks.is_empty() {
-            hook::request_approval(&self.asks.join("; "), None);
+            let reasons: Vec<&str> = self.asks.iter().map(|a| a.0.as_str()).collect();
+            hook::request_approval(&reasons.join("; "), None);
         }
         for scopes in &self.clamps {
             let v = Value::parse(scopes).ok_or("the index of the rules has scopes that are no JSON")?;
             let set = |name: &str| v.get(name).map(|s| s.items().iter().filter_map(Value::as_text).map(String::from).collect());
             hook::clamp_scopes(hook::Scopes { fs_read: set("fs_read"), fs_write: set("fs_write"), net: set("net"), tools: set("tools") });
         }
-        self.rewrite()
+        self.rewrite(texts);
+        Ok(())
     }
 
-    fn rewrite(&self) -> Read<()> {
-        for (at, spans) in &self.masks {
-            if self.fixed.contains_key(at.as_str()) {
-                continue;
-            }
-            let text = input::text(at).unwrap_or_default();
-            hook::rewrite_text(at, &masked(&text, spans));
+    /// The texts that are replaced, unless their places are set otherwise.
+    fn rewrites(&self) -> Vec<(String, String)> {
+        self.masks.texts().filter(|(at, _)| !self.fixed.contains_key(at.as_str())).collect()
+    }
+
+    fn rewrite(&self, texts: Vec<(String, String)>) {
+        for (at, text) in &texts {
+            hook::rewrite_text(at, text);
         }
         for (at, (value, _)) in &self.fixed {
             let same = input::value(at).map_or(false, |v| Value::parse(value) == Some(v));
@@ -144,11 +181,10 @@ impl Answers {
                 hook::rewrite(at, value);
             }
         }
-        Ok(())
     }
 
     /// Count, seconds, by whom, whether it asks, text. Every call to which the rule applies counts until the limit is reached.
-    fn limit(&mut self, index: &Index, facts: &Facts, name: &str, at: usize) -> Read<()> {
+    fn limit(&mut self, index: &Index, facts: &Facts, name: &'static str, at: usize) -> Read<()> {
         let (most, window) = (index.size(at)?, i64::from(index.word(at + 4)?));
         let by = ["/session", "/agent", "/user"];
         let by = by.get(index.size(at + 8)?).ok_or("the index of the rules is damaged")?;
@@ -158,20 +194,29 @@ impl Answers {
         let stored = match hook::state_get(&key) {
             Ok(bytes) => bytes,
             Err(hook::Errno::Absent) => Vec::new(),
-            Err(e) => return Err(e.into()),
+            Err(e) => {
+                self.refuse(false, format!("the counts of the rule {} cannot be read: {}", name, e), &[name]);
+                return Ok(());
+            }
         };
-        let mut uses = uses(&stored, now - window).ok_or("the counts of a limit cannot be read")?;
+        let mut uses = match uses(&stored, now - window) {
+            Some(uses) => uses,
+            None => {
+                self.refuse(false, format!("the counts of the rule {} cannot be read", name), &[name]);
+                return Ok(());
+            }
+        };
         let count = uses.iter().filter(|u| u.0 == subject).count();
         // The oldest use makes room for the next one, if there is room for any.
         let next = uses.iter().filter(|u| u.0 == subject).map(|u| u.1 + window - now).min().unwrap_or(window);
         if count >= most {
             let text = format!("{}; the next time is in {} seconds (rule {})", reason::of(index.text(at + 16)?, facts)?, next, name);
-            self.refuse(index.word(at + 12)? == 1, text);
+            self.refuse(index.word(at + 12)? == 1, text, &[name]);
             return Ok(());
         }
         uses.push((subject, now));
         if uses.len() * USE > 64 << 10 {
-            self.refuse(false, format!("there are more calls than the rule {} can count", name));
+            self.refuse(false, format!("there are more calls than the rule {} can count", name), &[name]);
             return Ok(());
         }
         let mut out = Vec::with_capacity(uses.len() * USE);
@@ -179,94 +224,32 @@ impl Answers {
             out.extend_from_slice(&subject.to_le_bytes());
             out.extend_from_slice(&time.to_le_bytes());
         }
-        hook::state_put(&key, &out)?;
+        if let Err(e) = hook::state_put(&key, &out) {
+            self.refuse(false, format!("the counts of the rule {} cannot be kept: {}", name, e), &[name]);
+        }
         Ok(())
     }
 
     /// What stands in place of a match; how many pointers; pointers; how many patterns; patterns.
-    fn mask(&mut self, index: &Index, facts: &Facts, name: &str, at: usize) -> Read<()> {
+    fn mask(&mut self, index: &Index, facts: &Facts, name: &'static str, at: usize) -> Read<()> {
         let label = index.text(at)?;
         let n = index.size(at + 8)?;
         let rest = at + 12 + 8 * n;
-        for pointer in index.texts(at + 12, n)? {
+        let phase = input::text("/phase").unwrap_or_default();
+        for pointer in index.texts(at + 12, n)?.into_iter().filter(|p| masks::may_change(&phase, p)) {
             let leaves = facts.leaves(pointer);
             if leaves.doubt.is_some() {
-                self.refuse(false, format!("there is more text than the rule {} can search", name));
+                self.refuse(false, format!("there is more text than the rule {} can search", name), &[name]);
             }
             for pattern in patterns(index, rest + 4, index.size(rest)?)? {
-                for leaf in &leaves.list {
-                    match spans(&leaf.text, &pattern)? {
-                        None => self.refuse(false, format!("a text is too long for the rule {} to search", name)),
-                        Some(list) if list.is_empty() => {}
-                        Some(list) => {
-                            let all = self.masks.entry(leaf.at.clone()).or_default();
-                            all.extend(list.into_iter().map(|(from, to)| (from, to, label)));
-                        }
-                    }
+                if self.masks.search(facts, &leaves, &pattern, label, name)?.is_none() {
+                    self.refuse(false, format!("there is more text than the rule {} can search", name), &[name]);
+                    return Ok(());
                 }
             }
         }
         Ok(())
     }
-}
-
-const MAX_SPANS: usize = 512;
-
-/// Where the pattern matches; None when that is too much to tell.
-fn spans(text: &str, pattern: &Pattern) -> Read<Option<Vec<(usize, usize)>>> {
-    let mut out = Vec::new();
-    let pieces = match pieces(text, pattern) {
-        Some(pieces) => pieces,
-        None => return Ok(None),
-    };
-    for (place, piece) in pieces {
-        let mut from = 0;
-        while from < piece.len() {
-            let found = match analysis::pattern_match(Syntax::Re2, &[pattern.text], &[&piece[from..]]) {
-                Ok(found) => found,
-                Err(hook::Errno::TooLarge) => return Ok(None),
-                Err(e) => return Err(e.into()),
-            };
-            let m = match found.first() {
-                Some(m) => m,
-                None => break,
-            };
-            if m.end > m.start {
-                out.push((place + from + m.start, place + from + m.end));
-            }
-            from += m.end.max(m.start + 1);
-            while !piece.is_char_boundary(from) {
-                from += 1;
-            }
-            if out.len() > MAX_SPANS {
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(out))
-}
-
-/// The text with the spans replaced; spans that overlap are one, with the replacement that sorts first.
-fn masked(text: &str, spans: &[(usize, usize, &str)]) -> String {
-    let mut spans = spans.to_vec();
-    spans.sort_unstable();
-    let mut joined: Vec<(usize, usize, &str)> = Vec::new();
-    for (from, to, label) in spans {
-        match joined.last_mut() {
-            Some(last) if from < last.1 => {
-                last.1 = last.1.max(to);
-                last.2 = last.2.min(label);
-            }
-            _ => joined.push((from, to, label)),
-        }
-    }
-    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
-    for (from, to, label) in joined {
-        out.push_str(&text[at..from]);
-        out.push_str(label);
-        at = to;
-    }
-    out + &text[at..]
 }
 
 const USE: usize = 16;

@@ -1,11 +1,14 @@
 //! Whether a condition holds: yes, no, or it cannot be told.
 
+use std::borrow::Cow;
+
 use belay_hook as hook;
 use hook::analysis::{self, Command, Syntax};
 use hook::{config, input};
 
-use crate::facts::{cut, Facts, Leaf, Read};
+use crate::facts::{cut, Facts, Read};
 use crate::index::Index;
+use crate::leaves::Leaf;
 use crate::wild;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -311,18 +314,24 @@ fn escaped(text: &str) -> String {
 
 const CHUNK: usize = 32 << 10; // of one text, and of the texts of one question
 
-/// A pattern for texts: the expression, whether it can be tried line by line, and the longest text, in bytes, that the
-/// host tries it on.
+/// A pattern for texts: the expression, whether it can be tried line by line, the longest text, in bytes, that the host
+/// tries it on, and the steps that a byte costs.
 pub struct Pattern {
     pub text: &'static str,
     pub lines: bool,
     pub most: usize,
+    pub steps: usize,
 }
 
 pub fn patterns(index: &Index, at: usize, n: usize) -> Read<Vec<Pattern>> {
     let one = |i: usize| {
         let how = index.size(at + 12 * i + 8)?;
-        Ok(Pattern { text: index.text(at + 12 * i)?, lines: how & 1 == 1, most: (how >> 1).clamp(1, CHUNK) })
+        Ok(Pattern {
+            text: index.text(at + 12 * i)?,
+            lines: how & 1 == 1,
+            most: (how >> 1 & 0xffff).clamp(1, CHUNK),
+            steps: (how >> 17).max(1),
+        })
     };
     (0..n).map(one).collect()
 }
@@ -357,7 +366,7 @@ fn text(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
         if let Some(why) = &leaves.doubt {
             doubt.get_or_insert_with(|| why.clone());
         }
-        match search(&leaves.list, &patterns)? {
+        match search(facts, &leaves.list, &patterns)? {
             Holds::Yes => return Ok(Holds::Yes),
             Holds::Maybe(why) => drop(doubt.get_or_insert(why)),
             Holds::No => {}
@@ -366,16 +375,27 @@ fn text(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
     Ok(Holds::or_doubt(false, &doubt))
 }
 
-fn search(leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
+fn search(facts: &Facts, leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
     let long = || "a text is too long to be searched".to_string();
     let mut doubt = None;
     for pattern in patterns {
-        let mut all: Vec<&str> = Vec::new();
+        let mut all: Vec<Cow<str>> = Vec::new();
+        let mut short = String::new();
         for leaf in leaves {
+            if is_short(&leaf.text, pattern) {
+                if short.len() + leaf.text.len() >= pattern.most {
+                    all.push(Cow::Owned(core::mem::take(&mut short)));
+                }
+                join(&mut short, &leaf.text);
+                continue;
+            }
             match pieces(&leaf.text, pattern) {
-                Some(some) => all.extend(some.into_iter().map(|(_, s)| s)),
+                Some(some) => all.extend(some.into_iter().map(|(_, s)| Cow::Borrowed(s))),
                 None => drop(doubt.get_or_insert_with(long)),
             }
+        }
+        if !short.is_empty() {
+            all.push(Cow::Owned(short));
         }
         let mut from = 0;
         while from < all.len() {
@@ -383,6 +403,9 @@ fn search(leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
             while to < all.len() && to - from < 64 && (to == from || size + all[to].len() <= pattern.most) {
                 size += all[to].len();
                 to += 1;
+            }
+            if !facts.may_search(size, pattern) {
+                return Ok(Holds::Maybe("there is more text than can be searched".to_string()));
             }
             match analysis::pattern_match(Syntax::Re2, &[pattern.text], &all[from..to]) {
                 Ok(found) if !found.is_empty() => return Ok(Holds::Yes),
@@ -397,6 +420,20 @@ fn search(leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
         Some(why) => Holds::Maybe(why),
         None => Holds::No,
     })
+}
+
+const SHORT: usize = 256;
+
+/// Whether a text may be searched as one line among others.
+pub fn is_short(text: &str, pattern: &Pattern) -> bool {
+    pattern.lines && text.len() < SHORT && text.len() < pattern.most && !text.as_bytes().contains(&b'\n')
+}
+
+pub fn join(lines: &mut String, text: &str) {
+    if !lines.is_empty() {
+        lines.push('\n');
+    }
+    lines.push_str(text);
 }
 
 /// n is the days, Sunday the lowest bit; from and to in minutes of the day; minutes east of UTC.

@@ -1,6 +1,7 @@
 //! What a call is about, as far as a rule can ask: found when the first rule asks, and once.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -8,7 +9,11 @@ use belay_hook as hook;
 use hook::analysis::{self, Command, Shell, Word};
 use hook::input;
 use hook::json::Value;
+use hook::Kind;
 
+use crate::arguments::{self, Class};
+use crate::conditions::Pattern;
+use crate::leaves::Leaves;
 use crate::programs;
 
 pub type Read<T> = Result<T, hook::Fail>;
@@ -40,12 +45,6 @@ pub struct PathFact {
     pub glob: bool,
 }
 
-/// A text below a pointer of the input.
-pub struct Leaf {
-    pub at: String,
-    pub text: String,
-}
-
 type Once<T> = RefCell<Option<Rc<T>>>;
 
 #[derive(Default)]
@@ -55,7 +54,9 @@ pub struct Facts {
     hosts: Once<Found<String>>,
     tools: Once<Vec<String>>,
     folders: Once<(String, String)>,
-    leaves: RefCell<Vec<(String, Rc<Found<Leaf>>)>>,
+    args: Once<String>, // their source
+    searched: Cell<usize>,
+    leaves: RefCell<Vec<(String, Rc<Leaves>)>>,
     /// By what the conditions of the rule that is looked at now hold.
     pub met: RefCell<Met>,
 }
@@ -77,7 +78,10 @@ fn once<T>(slot: &Once<T>, make: impl FnOnce() -> Read<T>) -> Read<Rc<T>> {
     Ok(v)
 }
 
-const MANY: usize = 4096; // texts, paths or hosts of one call
+const STEPS: usize = 50_000_000; // of patterns in texts; the host counts four units of fuel for each
+const EACH: usize = 64; // bytes that a question costs beside its texts
+const MANY: usize = 4096; // hosts of one call
+const MANY_PATHS: usize = 1024; // of one call
 
 impl Facts {
     /// The names under which rules see the tool: its own, and those of what the call carries.
@@ -133,16 +137,18 @@ impl Facts {
         let mut found = Found::new();
         // By directory, so that few questions to the host are needed.
         let mut wanted: Vec<(Option<String>, BTreeSet<String>)> = vec![(None, BTreeSet::new())];
-        if let Some(args) = input::value("/args") {
-            members(&args, &mut |name, v| {
-                if is_path_member(name) {
-                    texts_of(v, &mut |s| drop(wanted[0].1.insert(s.to_string())));
-                }
-                if matches!(fold(name).as_str(), "patch" | "input" | "patchtext" | "diff") {
-                    texts_of(v, &mut |s| wanted[0].1.extend(patched(s)));
-                }
-            });
-        }
+        let mut more = false;
+        self.each_argument(&mut found, |class, text| {
+            let mine = &mut wanted[0].1;
+            if class.is_path() && !mine.contains(&*text) {
+                mine.insert(text.clone().into_owned());
+            }
+            if class.is_patch() {
+                mine.extend(patched(&text));
+            }
+            more = mine.len() > MANY_PATHS;
+            !more
+        });
         if let Some(judged) = input::value("/judged") {
             for at in judged.list("paths") {
                 match at.as_text().and_then(input::text) {
@@ -165,11 +171,11 @@ impl Facts {
         for c in &commands.list {
             self.command_paths(c, &mut found, &mut wanted);
         }
-        if wanted.iter().map(|(_, paths)| paths.len()).sum::<usize>() > MANY {
-            found.doubt("the call names more paths than can be told");
-        }
+        let mut left = MANY_PATHS;
         for (cwd, paths) in &wanted {
-            let paths: Vec<&str> = paths.iter().map(String::as_str).take(MANY).collect();
+            more = more || paths.len() > left;
+            let paths: Vec<&str> = paths.iter().map(String::as_str).take(left).collect();
+            left -= paths.len();
             for some in paths.chunks(64) {
                 match analysis::path_resolve(some, cwd.as_deref()) {
                     Ok(resolved) => found.list.extend(resolved.into_iter().map(|p| PathFact { path: p.path, keys: p.keys, glob: false })),
@@ -178,7 +184,20 @@ impl Facts {
                 }
             }
         }
+        if more {
+            found.doubt("the call names more paths than can be told");
+        }
         Ok(found)
+    }
+
+    /// Calls f for the texts among the arguments, until it says that it is enough.
+    fn each_argument<T>(&self, found: &mut Found<T>, f: impl FnMut(Class, Cow<'_, str>) -> bool) {
+        if matches!(input::kind("/args"), Some(Kind::Object | Kind::Array)) {
+            let source = self.args.borrow_mut().get_or_insert_with(|| Rc::new(input::get("/args").unwrap_or_default())).clone();
+            if !arguments::texts(&source, f) {
+                found.doubt("the arguments cannot be read");
+            }
+        }
     }
 
     fn command_paths(&self, c: &Command, found: &mut Found<PathFact>, wanted: &mut Vec<(Option<String>, BTreeSet<String>)>) {
@@ -259,17 +278,14 @@ impl Facts {
         once(&self.hosts, || {
             let mut found = Found::new();
             let commands = self.commands()?;
-            if let Some(args) = input::value("/args") {
-                members(&args, &mut |name, v| {
-                    let name = fold(name);
-                    let bare = matches!(name.as_str(), "host" | "hostname" | "domain" | "server");
-                    // The texts of commands are read as commands; those of files are no calls.
-                    if matches!(name.as_str(), "command" | "cmd" | "content" | "newstring" | "oldstring" | "prompt" | "description") {
-                        return;
-                    }
-                    texts_of(v, &mut |s| add_host(&mut found, s, bare || matches!(name.as_str(), "url" | "uri" | "urls" | "endpoint")));
-                });
-            }
+            let mut hosts = Found::new();
+            self.each_argument(&mut found, |class, text| {
+                if !class.is_no_call() {
+                    add_host(&mut hosts, &text, class.is_host());
+                }
+                hosts.list.len() <= MANY
+            });
+            let mut found = Found { list: hosts.list, doubt: found.doubt.or(hosts.doubt), ..found };
             for why in commands.doubt.iter().chain(&commands.touches) {
                 found.doubt(why);
             }
@@ -305,31 +321,20 @@ impl Facts {
         })
     }
 
+    /// Whether so many bytes may be searched for a pattern: a turn has fuel for so much, and for the rest of the rules.
+    pub fn may_search(&self, bytes: usize, pattern: &Pattern) -> bool {
+        self.searched.set(self.searched.get().saturating_add((bytes + EACH).saturating_mul(pattern.steps)));
+        self.searched.get() <= STEPS
+    }
+
     /// The texts below a pointer; names of members are none.
-    pub fn leaves(&self, at: &str) -> Rc<Found<Leaf>> {
+    pub fn leaves(&self, at: &str) -> Rc<Leaves> {
         if let Some((_, v)) = self.leaves.borrow().iter().find(|(a, _)| a == at) {
             return v.clone();
         }
-        let mut found = Found::new();
-        if let Some(v) = input::value(at) {
-            walk(&v, at, &mut found);
-        }
-        let found = Rc::new(found);
+        let found = Rc::new(Leaves::of(input::kind(at), &input::get(at).unwrap_or_default(), at));
         self.leaves.borrow_mut().push((at.to_string(), found.clone()));
         found
-    }
-}
-
-fn walk(v: &Value, at: &str, found: &mut Found<Leaf>) {
-    if found.list.len() >= MANY {
-        found.doubt("there are more texts than can be read");
-        return;
-    }
-    match v {
-        Value::Text(s) if !s.is_empty() => found.list.push(Leaf { at: at.to_string(), text: s.clone() }),
-        Value::Array(list) => list.iter().enumerate().for_each(|(i, v)| walk(v, &format!("{}/{}", at, i), found)),
-        Value::Object(list) => list.iter().for_each(|(name, v)| walk(v, &(at.to_string() + &hook::pointer(&[name])), found)),
-        _ => {}
     }
 }
 
@@ -357,40 +362,12 @@ pub fn cut(s: &str) -> &str {
     &s[..end]
 }
 
-fn fold(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ')).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-fn is_path_member(name: &str) -> bool {
-    let name = fold(name);
-    name.ends_with("path") || name.ends_with("paths") || name.ends_with("file") || name.ends_with("files")
-        || name.ends_with("dir") || name.ends_with("directory") || name.ends_with("filename")
-        || matches!(name.as_str(), "folder" | "source" | "destination" | "src" | "dst" | "dest" | "target" | "root" | "from" | "to" | "filenames")
-}
-
-/// Calls f for the members of an object at any depth.
-fn members<'a>(v: &'a Value, f: &mut dyn FnMut(&'a str, &'a Value)) {
-    for (name, v) in v.members() {
-        f(name, v);
-        members(v, f);
-    }
-    v.items().iter().for_each(|v| members(v, f));
-}
-
-/// Calls f for a text, or the texts of an array.
-fn texts_of(v: &Value, f: &mut dyn FnMut(&str)) {
-    if let Some(s) = v.as_text() {
-        f(s);
-    }
-    v.items().iter().for_each(|v| texts_of(v, f));
-}
-
 /// The files that a patch names.
 fn patched(patch: &str) -> Vec<String> {
     const HEADS: [&str; 8] =
         ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "--- ", "+++ ", "rename from ", "rename to "];
     let of = |line: &str| HEADS.iter().find_map(|h| line.strip_prefix(h)).map(|name| name.trim().to_string());
-    let mut out: Vec<String> = patch.lines().filter_map(of).take(MANY).collect();
+    let mut out: Vec<String> = patch.lines().filter_map(of).take(MANY_PATHS + 1).collect();
     // The prefixes of git diff are no directories.
     let plain: Vec<String> = out.iter().filter_map(|n| n.strip_prefix("a/").or_else(|| n.strip_prefix("b/"))).map(String::from).collect();
     out.extend(plain);
@@ -430,6 +407,9 @@ fn looks_like_host(s: &str) -> bool {
 
 /// Notes the host of an address. bare: a text without a scheme names a host, too.
 fn add_host(found: &mut Found<String>, text: &str, bare: bool) {
+    if !bare && !text.as_bytes().contains(&b':') {
+        return; // most texts
+    }
     let address = text.contains("://");
     // user@host:path, as ssh, scp and git write it
     let remote = !address && text.split_once('@').map_or(false, |(user, rest)| !user.contains('/') && rest.contains(':'));

@@ -5,11 +5,15 @@
 //! found are tried. What cannot be told about a call counts for a rule that could stop it.
 
 mod answers;
+mod arguments;
 mod conditions;
 mod facts;
 mod index;
+mod leaves;
+mod masks;
 mod programs;
 mod reason;
+mod scan;
 mod trace;
 mod wild;
 

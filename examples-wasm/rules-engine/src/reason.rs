@@ -37,6 +37,13 @@ pub fn of(text: &str, facts: &Facts) -> Read<String> {
     Ok(out)
 }
 
+/// A text that may hold what a caller wrote, so that each character of it is seen.
+pub fn seen(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    show(&mut out, text);
+    out
+}
+
 /// Appends a value, so that each character of it is seen: those that a screen would not show stand as \u{...}.
 fn show(out: &mut String, value: &str) {
     let from = out.len();
