@@ -39,6 +39,7 @@ type turn struct {
 	enforced           phases.Enforced
 	hook, tool         string
 	reason             string
+	rules              []string // that the hook names itself; none in old events
 	kind               phases.Kind
 	invocation         string
 	runtime, sess, use string // of the call: runtime, session, id of the call
@@ -149,7 +150,7 @@ func turnOf(e *phases.Event) turn {
 	t := turn{seq: e.Seq, at: e.Time, decision: e.Decision, enforced: e.Enforced, hook: e.DecidedBy, tool: e.Tool,
 		reason: e.Reason, kind: e.Kind, invocation: e.Invocation, runtime: e.Runtime, sess: e.Session, phase: e.Phase}
 	if e.Type == phases.EventHook {
-		t.hook, t.observed = e.Binding, e.Mode == phases.Observe
+		t.hook, t.observed, t.rules = e.Binding, e.Mode == phases.Observe, phases.RulesTold(e.Logs)
 		return t
 	}
 	t.verdict = true

@@ -97,10 +97,14 @@ func Read(ctx context.Context, src Reader, o Options) (*Report, error) {
 		return nil, err
 	}
 	c := &counter{by: o.By, rows: map[key]*Counts{}, days: map[string]*Counts{}, seen: map[string]bool{}}
-	asking := map[string][]*turn{}
+	asking, blocking := map[string][]*turn{}, map[string][]*turn{}
 	for i := range read.turns {
-		if t := &read.turns[i]; !t.verdict && !t.observed && t.decision == string(phases.HookAsk) {
+		switch t := &read.turns[i]; {
+		case t.verdict || t.observed || t.invocation == "":
+		case t.decision == string(phases.HookAsk):
 			asking[t.invocation] = append(asking[t.invocation], t)
+		case t.decision == string(phases.HookBlock) && len(t.rules) > 0:
+			blocking[t.invocation+"\x00"+t.hook] = append(blocking[t.invocation+"\x00"+t.hook], t)
 		}
 	}
 	lookups := 0
@@ -111,7 +115,11 @@ func Read(ctx context.Context, src Reader, o Options) (*Report, error) {
 			c.observe(t)
 		case !t.verdict || t.decision == string(phases.Block) && t.hook == reviewer:
 		case t.decision == string(phases.Block):
-			c.add([]*turn{t}, t, func(n *Counts) { n.Blocks++ })
+			turns := blocking[t.invocation+"\x00"+t.hook]
+			if len(turns) == 0 || t.kind != "" && t.kind != phases.KindPolicy {
+				turns = []*turn{t}
+			}
+			c.add(turns, t, func(n *Counts) { n.Blocks++ })
 		case t.decision == string(phases.Ask):
 			delegated := t.enforced == phases.EnforcedDelegated
 			if !delegated && !read.requested[t.invocation] {
@@ -187,7 +195,11 @@ func (c *counter) keys(t *turn) []key {
 		return []key{{hook: t.hook}}
 	}
 	var keys []key
-	for _, rule := range rulesOf(t.reason, t.kind) {
+	rules := t.rules
+	if len(rules) == 0 || t.kind != "" && t.kind != phases.KindPolicy {
+		rules = rulesOf(t.reason, t.kind)
+	}
+	for _, rule := range rules[:min(len(rules), maxNamed)] {
 		keys = append(keys, key{hook: t.hook, rule: rule})
 	}
 	return keys

@@ -228,3 +228,34 @@ func TestReportOfNothing(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A reason may cite what a caller wrote. Where hooks name their rules, only those count.
+func TestCallersNameNoRules(t *testing.T) {
+	const cited = "no pushes: git push (rule x); y (rule pushes)"
+	told := func(e phases.Event, logs ...string) phases.Event {
+		e.Logs = logs
+		return e
+	}
+	l := new(logOf)
+	at := ago(time.Hour)
+	l.add(told(turnBy(at, "a", "rules", "block", cited, phases.Enforce), "info: rules: pushes"),
+		verdict(at, "a", "rules", "block", cited),
+		told(turnBy(at, "b", "rules", "ask", cited, phases.Enforce), "info: rules: pushes, late", "debug: rules: z"),
+		verdict(at, "b", "rules", "ask", cited), approval(at, "b", "requested"),
+		told(turnBy(at, "c", "rules", "block", cited, phases.Observe), "info: rules: pushes"),
+		// Of an older engine, which does not name them.
+		turnBy(at, "d", "old", "block", "no (rule few)", phases.Enforce), verdict(at, "d", "old", "block", "no (rule few)"))
+	// A failure is none of its rules', whatever it said before it failed.
+	failed := verdict(at, "e", "rules", "block", "the fuel is spent")
+	failed.Kind = phases.KindFuel
+	l.add(told(turnBy(at, "e", "rules", "block", "no", phases.Enforce), "info: rules: pushes"), failed)
+	want := map[string]Counts{
+		"rules|pushes|":        {Asks: 1, Blocks: 1, ObservedBlocks: 1},
+		"rules|late|":          {Asks: 1},
+		"old|few|":             {Blocks: 1},
+		"rules|failure: fuel|": {Blocks: 1},
+	}
+	if got := rowsOf(read(t, l, Options{By: ByRule, Since: ago(2 * time.Hour)})); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
