@@ -2,9 +2,11 @@ package fuzz
 
 import "fmt"
 
-// weaker reports whether the second run of a pair restricts an agent less.
+// weaker reports whether the second run of a pair restricts an agent less. A block that becomes a
+// question is not weaker when the hook says that it asks because it cannot tell: nothing is let
+// through, and its policy may want that.
 func weaker(base, varied *result) bool {
-	return base.decided() && varied.decided() && varied.strength() < base.strength()
+	return base.decided() && varied.decided() && varied.strength() < base.strength() && !varied.unsure()
 }
 
 func outcomes(base, varied *result) string {

@@ -65,6 +65,7 @@ type turn struct {
 	peak    int64
 	calls   int
 	fail    string // the hook's own last words
+	unsure  bool   // the hook itself says that it cannot tell; see unsureLog
 	fault   *phases.Fault
 	detail  string
 }
@@ -99,6 +100,11 @@ func (r *result) blockedByFailure() bool {
 // decided reports whether the hook has come to an opinion without a failure.
 func (r *result) decided() bool {
 	return r.panicked == "" && !r.blockedByFailure() && r.failed() == nil
+}
+
+// unsure reports whether a person is asked because the hook says that it cannot tell.
+func (r *result) unsure() bool {
+	return r.verdict.Decision == phases.Ask && slices.ContainsFunc(r.turns, func(t turn) bool { return t.unsure })
 }
 
 // strength orders results by how much they restrict an agent.

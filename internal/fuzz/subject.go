@@ -3,6 +3,8 @@ package fuzz
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -201,7 +203,7 @@ func (r *planRig) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error
 	done := turn{
 		pass: t.Session.Pass, looks: look.seen, sites: seen.seen, effects: out.Effects, writes: out.StateWrites,
 		fuel: out.Fuel, peak: out.MemoryPeak, calls: out.Hostcalls,
-		fail: out.FailText, detail: out.Detail,
+		fail: out.FailText, detail: out.Detail, unsure: slices.ContainsFunc(out.Logs, unsureLog),
 	}
 	if err != nil {
 		if done.fault = phases.FaultOf(err); done.fault == nil {
@@ -212,6 +214,9 @@ func (r *planRig) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error
 	out.Duration, out.Waited = 1, 0 // a clock's word counts nowhere
 	return out, err
 }
+
+// unsureLog reports whether a line is how a hook says that it asks because it cannot tell.
+func unsureLog(l hostcalls.LogEntry) bool { return strings.HasPrefix(l.Text, phases.CannotTellLog) }
 
 // sites notes the calls of a turn on their way, and makes the chosen ones fail.
 type sites struct {
