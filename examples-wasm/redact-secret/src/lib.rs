@@ -9,6 +9,7 @@ use hook::{config, input};
 use std::collections::VecDeque;
 use together::{Together, SHORT};
 
+mod parts;
 mod together;
 
 hook::export!(pre_plan => pre_plan, pre_send => pre_send, post_receive => post_receive, post_tool => post_tool);
@@ -29,12 +30,10 @@ fn post_tool() -> hook::Result {
     clean(&["/result"])
 }
 
-/// A turn may have 64 effects, and two documents share them.
-const MAX_EFFECTS: usize = 30;
 /// One effect may have 256 KiB, with its path.
 const MAX_EFFECT: usize = 250 << 10;
-/// And a path of so many bytes.
-const MAX_PATH: usize = 1024;
+/// Each text that may hold a secret is looked at by itself, which the fuel has to last for. Two documents share it.
+const MAX_SUSPECTS: usize = 7000;
 
 /// What the operator wants.
 struct Options {
@@ -85,67 +84,21 @@ fn fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A text without its secrets, and where it stands: the steps below the root.
-struct Change {
-    steps: Vec<String>,
-    text: String,
-}
-
 fn clean(roots: &[&str]) -> hook::Result {
     let options = Options::read();
+    let mut left = MAX_SUSPECTS;
     for root in roots {
         let mut value = match input::value(root) {
             Some(value) => value,
             None => continue,
         };
-        let mut search = Search { options: &options, suspects: suspects(&value)?, texts: 0, changes: Vec::new() };
-        search.walk(&mut value, &mut Vec::new())?;
-        let changes = search.changes;
-        replace(root, &value, changes)?;
+        let suspects = suspects(&value)?;
+        left = left.checked_sub(suspects.len()).ok_or("a document holds more secrets than can be taken out")?;
+        let mut search = Search { options: &options, suspects, texts: 0, passed: 0, changed: Vec::new() };
+        search.walk(&mut value, "")?;
+        parts::rewrite(root, &value, &search.changed)?;
     }
     Ok(())
-}
-
-/// Replaces the texts that have changed, or what holds many of them: the smallest parts that fit into the effects.
-fn replace(root: &str, value: &Value, changes: Vec<Change>) -> hook::Result {
-    let path = |steps: &[String]| {
-        let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
-        format!("{}{}", root, hook::pointer(&steps))
-    };
-    if changes.len() <= MAX_EFFECTS && changes.iter().all(|c| path(&c.steps).len() <= MAX_PATH) {
-        for change in changes {
-            hook::rewrite_text(&path(&change.steps), &change.text);
-        }
-        return Ok(());
-    }
-    let deepest = changes.iter().map(|c| c.steps.len()).max().unwrap_or(0);
-    for depth in (0..deepest).rev() {
-        let mut parts: Vec<&[String]> = changes.iter().map(|c| &c.steps[..depth.min(c.steps.len())]).collect();
-        parts.dedup(); // they are in the order of the document
-        if parts.len() > MAX_EFFECTS || parts.iter().any(|part| path(part).len() > MAX_PATH) {
-            continue;
-        }
-        let mut effects = Vec::new();
-        for part in parts {
-            let json = at(value, part).ok_or("a part of the document is gone")?.to_json();
-            if json.len() > MAX_EFFECT {
-                return Err("a document holds secrets and is too long to take them out".into());
-            }
-            effects.push((path(part), json));
-        }
-        for (path, json) in effects {
-            hook::rewrite(&path, &json);
-        }
-        return Ok(());
-    }
-    Err("a document holds more secrets than can be taken out".into())
-}
-
-fn at<'a>(value: &'a Value, steps: &[String]) -> Option<&'a Value> {
-    steps.iter().try_fold(value, |v, step| match v {
-        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-        other => other.get(step),
-    })
 }
 
 /// The beginning and the end of a text that is too long for an effect.
@@ -194,29 +147,27 @@ fn gather(v: &Value, name: &str, tell: &mut dyn FnMut(&str, &str)) {
 struct Search<'a> {
     options: &'a Options,
     suspects: VecDeque<usize>,
-    texts: usize, // so many were passed
-    changes: Vec<Change>,
+    texts: usize,        // so many were passed that are long enough for a secret
+    passed: usize,       // and so many in all
+    changed: Vec<usize>, // which of all held a secret
 }
 
 impl Search<'_> {
-    fn walk(&mut self, v: &mut Value, steps: &mut Vec<String>) -> hook::Result {
+    /// Takes the secrets out of the texts of v, whose member has the name.
+    fn walk(&mut self, v: &mut Value, name: &str) -> hook::Result {
         if self.suspects.is_empty() {
             return Ok(()); // nothing behind the last one matters
         }
         match v {
-            Value::Text(text) => self.text(text, steps)?,
+            Value::Text(text) => self.text(text, name)?,
             Value::Array(items) => {
-                for (i, item) in items.iter_mut().enumerate() {
-                    steps.push(i.to_string());
-                    self.walk(item, steps)?;
-                    steps.pop();
+                for item in items.iter_mut() {
+                    self.walk(item, "")?;
                 }
             }
             Value::Object(members) => {
                 for (member, item) in members {
-                    steps.push(member.clone());
-                    self.walk(item, steps)?;
-                    steps.pop();
+                    self.walk(item, member)?;
                 }
             }
             _ => {}
@@ -224,7 +175,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn text(&mut self, text: &mut String, steps: &[String]) -> hook::Result {
+    fn text(&mut self, text: &mut String, name: &str) -> hook::Result {
+        self.passed += 1;
         if text.len() < LEAST {
             return Ok(());
         }
@@ -233,7 +185,6 @@ impl Search<'_> {
             return Ok(());
         }
         self.suspects.pop_front();
-        let name = steps.last().map(String::as_str).unwrap_or("");
         if let Some(mut clean) = masked(name, text, self.options)? {
             if clean.len() > MAX_EFFECT {
                 if !self.options.shorten {
@@ -241,8 +192,8 @@ impl Search<'_> {
                 }
                 clean = shortened(&clean);
             }
-            *text = clean.clone();
-            self.changes.push(Change { steps: steps.to_vec(), text: clean });
+            *text = clean;
+            self.changed.push(self.passed - 1);
         }
         Ok(())
     }
