@@ -109,7 +109,7 @@ test-mutants: ## switch each defence off and see its test fail; then MUTANTS sma
 fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 	FUZZTIME=$(FUZZTIME) scripts/fuzz
 
-bench: ## belay against what people would use instead, in one run (3 minutes); writes its tables into docs/BENCHMARKS.md
+bench: ## belay against what people would use instead, in one run (a minute); writes its tables into docs/BENCHMARKS.md
 	cd bench && CGO_ENABLED=$$(command -v gcc >/dev/null && echo 1 || echo 0) $(GO) run -trimpath . -write ../docs/BENCHMARKS.md
 
 bench-packages: ## the benchmarks of each package, as ratios from one run
