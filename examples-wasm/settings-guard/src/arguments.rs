@@ -53,14 +53,20 @@ pub fn paths(args: &Value, both: bool) -> Vec<String> {
     found.into_iter().filter(|s| !s.contains('\n') && !s.is_empty()).map(String::from).collect()
 }
 
-/// The texts that a file tool would write, and the file: everything that neither names a file nor is looked for.
-pub fn written(args: &Value) -> (String, Vec<&str>) {
-    let file = paths(args, false).into_iter().next().unwrap_or_default();
+/// The texts that a file tool would write, and the files that it names, each once: everything that neither names a file
+/// nor is looked for. Where none is named there is one without a name.
+pub fn written(args: &Value) -> (Vec<String>, Vec<&str>) {
+    let mut files = paths(args, false);
+    files.sort_unstable();
+    files.dedup();
+    if files.is_empty() {
+        files.push(String::new());
+    }
     let texts = strings(args, |name| {
         let holds = ["content", "text", "new", "source", "insert", "replace", "body", "data", "code", "append"];
         holds.iter().any(|h| name.contains(h)) && !OLD.iter().any(|o| name.contains(o))
     });
-    (file, texts.into_iter().filter(|s| !s.is_empty()).collect())
+    (files, texts.into_iter().filter(|s| !s.is_empty()).collect())
 }
 
 /// The files that a patch changes, by its own lines, and what it adds to each.

@@ -76,8 +76,8 @@ fn judge(guarded: &Guarded) -> Result<Option<String>, hook::Fail> {
     if let Some(hit) = guarded.first(&names, None, reach)? {
         return Ok(Some(format!("{tool} would change {hit}")));
     }
-    let (file, written) = arguments::written(&args);
-    texts::contents(guarded, &file, &written, 0)
+    let (files, written) = arguments::written(&args);
+    texts::contents(guarded, &files, &written, 0)
 }
 
 fn judge_patch(guarded: &Guarded, args: &Value) -> Result<Option<String>, hook::Fail> {

@@ -228,23 +228,32 @@ pub fn patch(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String>,
 
 /// Why a text may not be written to a file: what will read the file would run it.
 pub fn content(guarded: &Guarded, file: &str, text: &str, deep: u32) -> Result<Option<String>, hook::Fail> {
-    contents(guarded, file, &[text], deep)
+    contents(guarded, &[file.to_string()], &[text], deep)
 }
 
-/// The same for texts of which each is written to the file. What reads the file is asked for once.
-pub fn contents(guarded: &Guarded, file: &str, texts: &[&str], deep: u32) -> Result<Option<String>, hook::Fail> {
+/// The same for texts of which each is written to one of the files: which, a tool that nothing is known about does not
+/// tell. What reads a file is asked for once, and a text is read once for each way in which one of them could be.
+pub fn contents(guarded: &Guarded, files: &[String], texts: &[&str], deep: u32) -> Result<Option<String>, hook::Fail> {
     if texts.iter().all(|t| t.is_empty()) {
         return Ok(None);
     }
-    let profiled = guarded.profiles(&[file.to_string()], None)?[0];
+    let profiles = guarded.profiles(files, None)?;
     for text in texts.iter().filter(|t| !t.is_empty()) {
-        if profiled {
+        if let Some(at) = profiles.iter().position(|p| *p) {
             if let Some(what) = profile(guarded, text, deep)? {
-                return Ok(Some(format!("{file} would be read by later shells: {what}")));
+                return Ok(Some(format!("{} would be read by later shells: {what}", files[at])));
             }
-        } else if let Some(kind) = Kind::of(file, text) {
-            if let Some(what) = judge(guarded, kind, text, deep + 1)? {
-                return Ok(Some(format!("{file} could be run then: {what}")));
+        }
+        let mut read: Vec<Kind> = Vec::new();
+        for (file, profiled) in files.iter().zip(&profiles) {
+            match Kind::of(file, text) {
+                Some(kind) if !profiled && !read.contains(&kind) => {
+                    if let Some(what) = judge(guarded, kind, text, deep + 1)? {
+                        return Ok(Some(format!("{file} could be run then: {what}")));
+                    }
+                    read.push(kind);
+                }
+                _ => {}
             }
         }
     }
