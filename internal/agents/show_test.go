@@ -396,7 +396,7 @@ func (v *showing) written() string {
 	if first := v.each(v.editFlags, list, v.alive); first != "" {
 		return open
 	}
-	return v.toldOf("what this would run cannot be told beforehand")
+	return v.toldOf("x.sh could be run then: rm would change ~")
 }
 
 func (v *showing) program() string {
