@@ -56,7 +56,8 @@ func (inv *Invocation) judge(tool string) judged {
 	case "exec":
 		j.foreign = inv.takesCode()
 		j.findCommands(args)
-		if !j.more && len(j.code) == 0 && len(j.commands) == 1 && (j.commands[0] == "/args/command" || j.commands[0] == "/args/cmd") {
+		if !j.more && len(j.code) == 0 && len(j.commands) == 1 &&
+			(j.commands[0] == "/args/command" || j.commands[0] == "/args/cmd") {
 			return judged{} // where a command is looked for anyway
 		}
 		return j

@@ -18,8 +18,8 @@ type Strict struct {
 	nodes []node // made when a value is first looked for
 }
 
-// NewStrict checks that raw is one strict document of at most maxBytes bytes. The Strict shares its memory. The error is
-// a *DecodeError.
+// NewStrict checks that raw is one strict document of at most maxBytes bytes. The Strict shares its memory. The error
+// is a *DecodeError.
 func NewStrict(raw jsontext.Value, maxBytes int) (*Strict, error) {
 	if err := checkJSON(raw, limits{maxBytes: max(maxBytes, 1), maxDepth: maxCanonicalDepth}); err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func (s *Strict) Holds(raw jsontext.Value) bool { return s != nil && sameMemory(
 
 func sameMemory(a, b []byte) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
-// maxNodes is how many values of a document have a place in its index, the first ones of the outer levels: an index of a
-// hostile document would be many times as large as the document.
+// maxNodes is how many values of a document have a place in its index, the first ones of the outer levels: an index of
+// a hostile document would be many times as large as the document.
 const maxNodes = 1024
 
 // node is a value of the index. The entries of an object or array lie one after the other.

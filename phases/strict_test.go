@@ -48,7 +48,8 @@ func TestTheIndexOfALargeDocument(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		for _, ptr := range []string{"", "/before/x", "/list", "/list/5/a", "/list/1024", "/list/1025", "/after/y/0", "/after/z",
+		for _, ptr := range []string{"", "/before/x", "/list", "/list/5/a", "/list/1024", "/list/1025", "/after/y/0",
+			"/after/z",
 			"/1025/a", "/1025", "/5/x", "/340/1/0", "/341/0/a", "/341/-", "/a/0/a/0/a/0", strings.Repeat("/a/0", 60) + "/b",
 			strings.Repeat("/a/0", 60) + "/ab/1/x", strings.Repeat("/a/0", 60) + "/c", strings.Repeat("/a/0", 30) + "/01"} {
 			sameLook(t, doc, ptr)
@@ -92,7 +93,8 @@ func TestAStrictDocumentHasManyReaders(t *testing.T) {
 
 // Bytes that are not strict get into no Strict, and a Strict says nothing of other memory.
 func TestStrictHoldsWhatWasChecked(t *testing.T) {
-	for _, src := range []string{"", " ", "{", `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, "\"\xff\"", "1 2", "01", `"\ud800"`} {
+	for _, src := range []string{"", " ", "{", `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, "\"\xff\"", "1 2", "01",
+		`"\ud800"`} {
 		if doc, err := NewStrict(jsontext.Value(src), math.MaxInt); err == nil || doc.Holds(jsontext.Value(src)) {
 			t.Errorf("%q is taken", src)
 		}
@@ -111,8 +113,8 @@ func TestStrictHoldsWhatWasChecked(t *testing.T) {
 	}
 }
 
-// After any turns the document of a chain is the one that the function Document builds, and strict; what was read off the
-// action is what the action says now.
+// After any turns the document of a chain is the one that the function Document builds, and strict; what was read off
+// the action is what the action says now.
 func TestWhatAChainKnowsIsTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, _, _, turns := drawChain(t)
@@ -176,7 +178,8 @@ func TestACheckCountsForWhatWasChecked(t *testing.T) {
 			inv.Runtime = strings.Repeat("r", MaxRuntimeBytes+1)
 		}
 		_, err = NewCheckedChain(checked, inv, nil, Scopes{})
-		if _, want := NewChain(inv, nil, Scopes{}); (err == nil) != (want == nil) || err != nil && err.Error() != want.Error() {
+		if _, want := NewChain(inv, nil, Scopes{}); (err == nil) != (want == nil) ||
+			err != nil && err.Error() != want.Error() {
 			t.Fatalf("%v, want %v", err, want)
 		}
 	})

@@ -16,7 +16,8 @@ func gateDetectors(t testing.TB) []detector {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []detector{{}, {names: map[string]bool{"notes": true}, exact: newExactSet([]string{"hunter2hunter2"}), patterns: ps}}
+	return []detector{{}, {names: map[string]bool{"notes": true},
+		exact: newExactSet([]string{"hunter2hunter2"}), patterns: ps}}
 }
 
 // checkGates fails if a gate keeps a detector from something that it would find, or if all of them together change

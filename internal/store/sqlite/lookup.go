@@ -49,7 +49,8 @@ func term(member, value string) int64 {
 // of which most values are rare.
 func looked(q *wire.Query) [10]struct{ member, value string } {
 	return [...]struct{ member, value string }{
-		{"invocation", q.Invocation}, {"session", q.Session}, {"kind", string(q.Kind)}, {"binding", q.Binding}, {"agent", q.Agent}, {"tool", q.Tool},
+		{"invocation", q.Invocation}, {"session", q.Session}, {"kind", string(q.Kind)}, {"binding", q.Binding},
+		{"agent", q.Agent}, {"tool", q.Tool},
 		{"decision", q.Decision}, {"phase", string(q.Phase)}, {"type", string(q.Type)}, {"runtime", q.Runtime},
 	}
 }
@@ -66,7 +67,8 @@ func terms(q *wire.Query) (out []int64) {
 
 // facts returns the query that asks for everything that is looked up of an event.
 func facts(e *phases.Event) wire.Query {
-	return wire.Query{Invocation: e.Invocation, Session: e.Session, Kind: e.Kind, Binding: e.Binding, Agent: e.Agent, Tool: e.Tool,
+	return wire.Query{Invocation: e.Invocation, Session: e.Session, Kind: e.Kind, Binding: e.Binding, Agent: e.Agent,
+		Tool:     e.Tool,
 		Decision: e.Decision, Phase: e.Phase, Type: e.Type, Runtime: e.Runtime}
 }
 
