@@ -55,11 +55,7 @@ func openDecisions(ctx context.Context, y *yard) ([]subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	inv, _, err := event()
-	if err != nil {
-		return nil, err
-	}
-	module, err := y.guest(ctx, "c")
+	inv, module, err := y.parts(ctx)
 	if err != nil {
 		return nil, err
 	}

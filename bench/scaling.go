@@ -8,7 +8,16 @@ import (
 	"sync"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/phases"
 )
+
+// parts are the event and the policy in C, of which the tables of this file are made.
+func (y *yard) parts(ctx context.Context) (inv phases.Invocation, module []byte, err error) {
+	if inv, _, err = event(); err == nil {
+		module, err = y.guest(ctx, "c")
+	}
+	return inv, module, err
+}
 
 // hooks are n bindings of one module.
 func hooks(module []byte, n int) []belay.AdHocHook {
@@ -48,11 +57,7 @@ func openNotMatching(ctx context.Context, y *yard) ([]subject, error) {
 }
 
 func openChains(ctx context.Context, y *yard) ([]subject, error) {
-	inv, _, err := event()
-	if err != nil {
-		return nil, err
-	}
-	module, err := y.guest(ctx, "c")
+	inv, module, err := y.parts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +73,7 @@ func openChains(ctx context.Context, y *yard) ([]subject, error) {
 }
 
 func openPayloads(ctx context.Context, y *yard) ([]subject, error) {
-	inv, _, err := event()
-	if err != nil {
-		return nil, err
-	}
-	module, err := y.guest(ctx, "c")
+	inv, module, err := y.parts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,11 +94,7 @@ func openPayloads(ctx context.Context, y *yard) ([]subject, error) {
 }
 
 func openCallers(ctx context.Context, y *yard) ([]subject, error) {
-	inv, _, err := event()
-	if err != nil {
-		return nil, err
-	}
-	module, err := y.guest(ctx, "c")
+	inv, module, err := y.parts(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -96,8 +96,8 @@ var members = [...]member{
 	{`"seed":`, aText, func(e *phases.Event) *string { return &e.Seed }},
 }
 
-// head reads a body that is written as belay writes it. False means that the library has to say
-// what it is, which is never wrong.
+// head reads a body that is written as belay writes it. False means that the caller has
+// the library read it, which is always right.
 func head(body []byte, e *phases.Event) bool {
 	if len(body) < 2 || body[0] != '{' {
 		return false

@@ -67,8 +67,8 @@ var shortestToken = func() int {
 	return least
 }()
 
-// glance is a detector and whether it can find anything in a text of which the census is known. What it says no to has
-// none of the findings: a test runs each detector on what it is kept from.
+// glance is a detector and whether it can find anything in a text of which the census is known. A text that it
+// rejects has no finding: a test runs each detector on the texts that its gate rejects.
 type glance struct {
 	may  bool
 	find func(s string, add func(kind string, from, to int))

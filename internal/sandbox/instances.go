@@ -41,7 +41,7 @@ type instance struct {
 	grew   api.MutableGlobal // not 0: memory.grow was refused at the cap
 
 	functions []function          // that have been called
-	initial   *initialState       // what it is restored to; nil: start and _initialize have not run
+	initial   *initialState       // each reset restores it; nil: start and _initialize have not run
 	globals   []api.MutableGlobal // the guest's, where there is an initial state
 	private   int64               // bytes of memory that it alone has, when it waits for a run
 }

@@ -24,7 +24,7 @@ type linearMemory struct {
 	keep   *keptMemory // where it goes when it is freed; nil gives it back
 
 	image    *image // mapped over it; nil: none
-	shrinkTo uint64 // what the next Reallocate gives, whatever it is asked for; 0: what it is asked for
+	shrinkTo uint64 // size that the next Reallocate gives in place of the one asked for; 0: none
 }
 
 // allocator hands out the memory of one instantiation and remembers it, since an

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -36,15 +35,7 @@ func deep(text string) (v any) {
 
 // The built-in hooks for results deal with long ones: no secret gets through, and nothing is lost in silence.
 func TestLongResults(t *testing.T) {
-	set, err := builtin.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := suite.OpenEngine(suite.EngineOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	set, e := builtinHooks(t)
 	many := make([]string, 100)
 	for i := range many {
 		many[i] = "key " + token + " " + lines(4<<10)

@@ -20,15 +20,7 @@ var yamlBlock = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
 // The README of every built-in hook has an example in cases, which pass, and the configurations that it
 // shows fit the schema of the hook.
 func TestReadmesOfBuiltinHooks(t *testing.T) {
-	set, err := builtin.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := suite.OpenEngine(suite.EngineOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	set, e := builtinHooks(t)
 	for _, h := range set.Hooks() {
 		t.Run(h.Name, func(t *testing.T) {
 			dir := filepath.Join("../../examples-wasm", h.Name)

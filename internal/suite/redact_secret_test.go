@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -15,15 +14,7 @@ import (
 // A text is judged by itself, whatever stands beside it: what begins in one and would go on in the next is no secret,
 // and a neighbour hides none.
 func TestRedactSecretJudgesEachTextByItself(t *testing.T) {
-	set, err := builtin.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := suite.OpenEngine(suite.EngineOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	set, e := builtinHooks(t)
 	h, err := set.Get("redact-secret")
 	if err != nil {
 		t.Fatal(err)

@@ -245,7 +245,7 @@ func TestCallersNameNoRules(t *testing.T) {
 		told(turnBy(at, "c", "rules", "block", cited, phases.Observe), "info: rules: pushes"),
 		// Of an older engine, which does not name them.
 		turnBy(at, "d", "old", "block", "no (rule few)", phases.Enforce), verdict(at, "d", "old", "block", "no (rule few)"))
-	// A failure is none of its rules', whatever it said before it failed.
+	// A failure counts for no rule, also where the hook named rules before it failed.
 	failed := verdict(at, "e", "rules", "block", "the fuel is spent")
 	failed.Kind = phases.KindFuel
 	l.add(told(turnBy(at, "e", "rules", "block", "no", phases.Enforce), "info: rules: pushes"), failed)
