@@ -15,7 +15,7 @@ import (
 // start, whether or not the index answers it.
 type document struct {
 	raw   jsontext.Value
-	known *phases.Strict
+	known *phases.Strict // nil: raw is the configuration of a binding that has none, and few hooks look at it
 }
 
 var errDocument = errors.New("not strict JSON, or too large")
@@ -32,13 +32,6 @@ func newDocument(raw jsontext.Value, known *phases.Strict, limit int) (document,
 		}
 	}
 	return document{raw: known.Bytes(), known: known}, nil
-}
-
-// null is the configuration of a binding that has none.
-func null() (jsontext.Value, *phases.Strict) {
-	raw := jsontext.Value("null")
-	known, _ := phases.NewStrict(raw, len(raw))
-	return raw, known
 }
 
 // A look costs an eighth of the document's bytes and a quarter of those that are
@@ -60,6 +53,9 @@ func (d document) fuel(n int, took int64) int64 {
 
 // find returns the source bytes of the value at a pointer, and what the look took.
 func (d document) find(pointer string) (jsontext.Value, Errno, int64) {
+	if d.known == nil {
+		d.known, _ = phases.NewStrict(d.raw, len(d.raw))
+	}
 	v, found, took, err := d.known.Find(pointer)
 	fuel := int64(took.Bytes)/lookBytes + int64(took.Entries)*lookEntry
 	switch {

@@ -83,28 +83,38 @@ type Session struct {
 // is a *phases.Fault: kind protocol for a document that is not strict JSON or
 // over its limit, kind load for a configuration that is not valid.
 func NewSession(cfg SessionConfig) (*Session, error) {
-	session := &Session{cfg: cfg, limits: cfg.Limits.withDefaults()}
-	if !cfg.Phase.Valid() {
-		return nil, phases.NewFault(phases.KindProtocol, "unknown phase", nil)
+	session := new(Session)
+	if err := session.Renew(&cfg); err != nil {
+		return nil, err
 	}
-	session.cfg.Actor.Rewrite, session.cfg.Actor.Grants = cfg.Granted.rewrite, cfg.Granted.effects
-	session.effects.action = cfg.Action
+	return session, nil
+}
+
+// Renew makes the session that of another turn, as NewSession does, and copies cfg. What the turn before has returned
+// stays as it is. After an error the session is of no use until it is renewed again. Precondition: the turn before has
+// ended.
+func (s *Session) Renew(cfg *SessionConfig) error {
+	*s = Session{cfg: *cfg, limits: cfg.Limits.withDefaults()}
+	if !cfg.Phase.Valid() {
+		return phases.NewFault(phases.KindProtocol, "unknown phase", nil)
+	}
+	s.cfg.Actor.Rewrite, s.cfg.Actor.Grants = cfg.Granted.rewrite, cfg.Granted.effects
+	s.effects.action = cfg.Action
 	if !cfg.Checked.Action.Holds(cfg.Action) && !cfg.Action.IsValid() {
-		return nil, phases.NewFault(phases.KindProtocol, "the action is not valid", errDocument)
+		return phases.NewFault(phases.KindProtocol, "the action is not valid", errDocument)
 	}
 	var err error
-	if session.input, err = newDocument(cfg.Input, cfg.Checked.Input, session.limits.Input); err != nil {
-		return nil, phases.NewFault(phases.KindProtocol, "the input document is not valid", err)
+	if s.input, err = newDocument(cfg.Input, cfg.Checked.Input, s.limits.Input); err != nil {
+		return phases.NewFault(phases.KindProtocol, "the input document is not valid", err)
 	}
 	if cfg.Config == nil {
-		cfg.Config, cfg.Checked.Config = null()
+		s.config = document{raw: jsontext.Value("null")}
+	} else if s.config, err = newDocument(cfg.Config, cfg.Checked.Config, s.limits.Input); err != nil {
+		return phases.NewFault(phases.KindLoad, "the hook's configuration is not valid", err)
 	}
-	if session.config, err = newDocument(cfg.Config, cfg.Checked.Config, session.limits.Input); err != nil {
-		return nil, phases.NewFault(phases.KindLoad, "the hook's configuration is not valid", err)
-	}
-	session.initRandom = stream{seed: cfg.InitSeed}
-	session.random = stream{seed: cfg.Seed, rest: cfg.Random}
-	return session, nil
+	s.initRandom = stream{seed: cfg.InitSeed}
+	s.random = stream{seed: cfg.Seed, rest: cfg.Random}
+	return nil
 }
 
 // BeginInit says that guest code of start or _initialize is about to run: only

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"sync"
 	"syscall"
 
 	"github.com/belay-hooks/belay/hostcalls"
@@ -18,6 +19,7 @@ import (
 type moduleHook struct {
 	module   *sandbox.Module
 	initSeed [32]byte
+	sessions sync.Pool // of *hostcalls.Session that no turn uses
 }
 
 // initSeed seeds the random bytes that a module draws before its phase begins. It is the
@@ -28,14 +30,16 @@ func initSeed(sum [sha256.Size]byte) [32]byte {
 
 // Run implements kernel.Hook.
 func (h *moduleHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, error) {
-	cfg := t.Session
-	cfg.InitSeed = h.initSeed
-	s, err := hostcalls.NewSession(cfg)
-	if err != nil {
+	s, _ := h.sessions.Get().(*hostcalls.Session)
+	if s == nil {
+		s = new(hostcalls.Session)
+	}
+	t.Session.InitSeed = h.initSeed
+	if err := s.Renew(&t.Session); err != nil {
 		return kernel.Outcome{}, err
 	}
 	rep, err := h.module.Run(ctx,
-		sandbox.RunRequest{Phase: cfg.Phase, Session: s, Fuel: t.Fuel, Slice: t.Slice, Timeout: t.Timeout,
+		sandbox.RunRequest{Phase: t.Session.Phase, Session: s, Fuel: t.Fuel, Slice: t.Slice, Timeout: t.Timeout,
 			Ceiling: t.Ceiling})
 	out := kernel.Outcome{
 		StateReads: s.StateReads(), Wishes: s.Wishes(), Logs: s.Logs(), LogsDropped: s.LogsDropped(), Notes: s.Notes(),
@@ -44,6 +48,10 @@ func (h *moduleHook) Run(ctx context.Context, t kernel.Turn) (kernel.Outcome, er
 	}
 	if err == nil {
 		out.Effects, out.StateWrites = s.Effects(), s.StateWrites()
+	}
+	*s = hostcalls.Session{} // what it refers to is not kept for the next turn; after a panic it is not used again
+	h.sessions.Put(s)
+	if err == nil {
 		return out, nil
 	}
 	if f := phases.FaultOf(err); f != nil && f.Cause != nil {

@@ -14,7 +14,8 @@ import (
 )
 
 // invocation is the state of one run. Host functions find it in the context of
-// the call, never in the instance: one compiled host module serves all runs.
+// the call, never in the instance: one compiled host module serves all runs. The
+// module uses it again for another run, so that nothing keeps it beyond its own.
 type invocation struct {
 	ctx      context.Context // the caller's
 	module   *Module
@@ -31,6 +32,11 @@ type invocation struct {
 	// hookCtx carries the deadline to handlers; remade when the deadline moves.
 	hookCtx *deadlineContext
 
+	// What would have to be allocated for each call otherwise. No handler sees guestCtx.
+	guestCtx runContext
+	args     hostcalls.Args // of the hostcall under way
+	stack    [1]uint64
+
 	// ended is the fault with which the host ended the guest. It is kept here, too,
 	// so that nothing depends on how the engine wraps a panic.
 	ended *phases.Fault
@@ -38,11 +44,29 @@ type invocation struct {
 
 type invocationKey struct{}
 
+// runContext is the context of the calls into the guest.
+type runContext struct {
+	context.Context // the caller's
+	inv             *invocation
+}
+
+// Value implements context.Context.
+func (c *runContext) Value(key any) any {
+	if key == (invocationKey{}) {
+		return c.inv
+	}
+	return c.Context.Value(key)
+}
+
 func (inv *invocation) callContext() context.Context {
-	return context.WithValue(inv.ctx, invocationKey{}, inv)
+	inv.guestCtx = runContext{inv.ctx, inv}
+	return &inv.guestCtx
 }
 
 func invocationOf(ctx context.Context) *invocation {
+	if c, ok := ctx.(*runContext); ok { // as the engine hands it over; what wraps it finds the same by its key
+		return c.inv
+	}
 	inv, _ := ctx.Value(invocationKey{}).(*invocation)
 	if inv == nil {
 		// Only a call into the instance that did not come from Run could get here.
@@ -86,11 +110,12 @@ func (inv *invocation) refill(left int64) int64 {
 }
 
 // late says why the run must stop now, or nil.
-func (inv *invocation) late() error {
+func (inv *invocation) late() error { return inv.lateAt(time.Now()) }
+
+func (inv *invocation) lateAt(now time.Time) error {
 	if err := inv.ctx.Err(); err != nil {
 		return context.Cause(inv.ctx)
 	}
-	now := time.Now()
 	if !inv.deadline.IsZero() && !now.Before(inv.deadline) {
 		return context.DeadlineExceeded
 	}

@@ -34,6 +34,8 @@ type Module struct {
 	compiler *compiler // of code that the cache lacks; nil: this process
 	class    Class
 
+	invocations sync.Pool // of *invocation, which are empty
+
 	runtime   wazero.Runtime
 	cache     wazero.CompilationCache // of this module alone, or nil
 	instances instances

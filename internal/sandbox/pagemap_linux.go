@@ -26,6 +26,10 @@ const (
 	scanArgBytes = 96
 )
 
+// shortScan is the longest memory whose scan the Go scheduler is not told of. It takes no longer than a few page
+// faults, of which the scheduler knows nothing either.
+const shortScan = 4 << 20
+
 type pageRegion struct{ start, end, categories uint64 }
 
 type pageScanArg struct {
@@ -64,7 +68,11 @@ func (p *pagemap) private(b []byte, each func(from, to uint64) bool) error {
 			inverted: pageFile | pageZero, mask: pageFile | pageZero,
 			anyOf: pagePresent | pageSwapped, answer: pagePresent,
 		}
-		n, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(p.fd), pagemapScan, uintptr(unsafe.Pointer(&s.arg)))
+		ioctl := unix.Syscall
+		if len(b) <= shortScan {
+			ioctl = unix.RawSyscall
+		}
+		n, _, e := ioctl(unix.SYS_IOCTL, uintptr(p.fd), pagemapScan, uintptr(unsafe.Pointer(&s.arg)))
 		runtime.KeepAlive(s)
 		if e != 0 {
 			return fmt.Errorf("pagemap scan: %w", e)

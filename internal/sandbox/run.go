@@ -83,14 +83,20 @@ func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
 			&Detail{Reason: "run without a session or with a negative budget"})
 	}
 	from := time.Now()
-	inv := newInvocation(ctx, m, &req, from)
-	inv.work.begin(from)
-	defer inv.work.end()
+	inv, _ := m.invocations.Get().(*invocation)
+	if inv == nil {
+		inv = new(invocation)
+	}
+	inv.begin(ctx, m, &req, from)
+	inv.work.begin(from, inv.account.Slice)
+	defer inv.work.end() // also when a defect panics
 	f := inv.run(req.Phase, &rep)
 	inv.close()
-	rep.Worked = inv.work.done(time.Now())
+	now := time.Now()
+	rep.Worked = inv.work.done(now)
 	rep.Hostcalls = req.Session.Hostcalls()
-	rep.Duration, rep.Waited = time.Since(from), inv.work.paused
+	rep.Duration, rep.Waited = now.Sub(from), inv.work.paused
+	m.giveBack(inv)
 	if f != nil {
 		return rep, f
 	}
@@ -106,8 +112,22 @@ func (m *Module) serves(p phases.Phase) bool {
 	return false
 }
 
+// giveBack ends the measurement and has another run use inv.
+func (m *Module) giveBack(inv *invocation) {
+	inv.work.end()
+	*inv = invocation{}
+	m.invocations.Put(inv)
+}
+
 func newInvocation(ctx context.Context, m *Module, req *RunRequest, now time.Time) *invocation {
-	inv := &invocation{ctx: ctx, module: m, session: req.Session}
+	inv := new(invocation)
+	inv.begin(ctx, m, req, now)
+	return inv
+}
+
+// begin makes inv, which is empty, that of a run.
+func (inv *invocation) begin(ctx context.Context, m *Module, req *RunRequest, now time.Time) {
+	inv.ctx, inv.module, inv.session = ctx, m, req.Session
 	inv.account = meter.Account{Limit: req.Fuel, Slice: req.Slice}
 	if req.Fuel == 0 {
 		inv.account.Limit = DefaultFuel
@@ -119,13 +139,12 @@ func newInvocation(ctx context.Context, m *Module, req *RunRequest, now time.Tim
 	if ceiling := cmp.Or(max(req.Ceiling, 0), CeilingFactor*inv.work.budget); ceiling > 0 {
 		inv.deadline = now.Add(ceiling)
 	}
-	return inv
 }
 
 // run acquires an instance, brings it to the state after initialisation, calls
 // the phase, and says how it ended.
 func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
-	if why := inv.late(); why != nil {
+	if why := inv.lateAt(inv.work.from); why != nil {
 		return phases.NewFault(phases.KindDeadline, textDeadline, &Detail{Reason: "too late to start", Err: why})
 	}
 	ctx := inv.callContext()
@@ -196,9 +215,9 @@ func (inv *invocation) callExport(ctx context.Context, name string, required boo
 			code, f = 0, inv.fault(fmt.Errorf("panic: %v", p))
 		}
 	}()
-	var stack [1]uint64
-	if err := fn.CallWithStack(ctx, stack[:]); err != nil {
+	inv.stack[0] = 0
+	if err := fn.CallWithStack(ctx, inv.stack[:]); err != nil {
 		return 0, inv.fault(err)
 	}
-	return int32(low32(stack[0])), nil
+	return int32(low32(inv.stack[0])), nil
 }

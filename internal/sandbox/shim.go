@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/tetratelabs/wazero/api"
 
@@ -36,12 +37,13 @@ func (h *shim) Call(ctx context.Context, _ api.Module, stack []uint64) {
 	}
 
 	var (
-		args hostcalls.Args
 		in   [2]span
 		out  span
 		ins  int
 		slot int
 	)
+	args := &inv.args // no guest makes a call from within another one
+	*args = hostcalls.Args{}
 	for _, p := range c.Params {
 		if p == hostcalls.ParamI32 {
 			args.I32 = int32(low32(stack[slot]))
@@ -73,7 +75,7 @@ func (h *shim) Call(ctx context.Context, _ api.Module, stack []uint64) {
 		args.In[i] = inv.copyIn(in[i])
 	}
 
-	res := inv.do(c, &args)
+	res := inv.do(c, args)
 
 	if len(res.Out) > 0 || res.Code >= 0 {
 		res.Code = inv.answer(c, out, res)
@@ -138,9 +140,19 @@ func (inv *invocation) do(c *hostcalls.Call, args *hostcalls.Args) hostcalls.Res
 		args.Fuel = max(inv.account.Limit-inv.account.Used(inv.inst.fuelLeft()), 1)
 		inv.outside(run)
 	} else {
-		run(inv.handlerContext())
-		if why := inv.late(); why != nil && err == nil {
-			err = why
+		switch c.Group {
+		case hostcalls.GroupFree:
+			// Such a call never waits and does no more than its fuel stands for: the deadline is looked at when that
+			// is spent.
+			run(inv.ctx)
+		case hostcalls.GroupAnalysis, hostcalls.GroupCalls:
+			inv.work.read(time.Now()) // it may take long
+			fallthrough
+		default:
+			run(inv.handlerContext())
+			if why := inv.late(); why != nil && err == nil {
+				err = why
+			}
 		}
 	}
 	if err == nil {

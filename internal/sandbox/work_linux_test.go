@@ -62,7 +62,7 @@ func TestTimeOfAThread(t *testing.T) {
 func TestWorkBelowAMillisecond(t *testing.T) {
 	var w work
 	w.budget = 500 * time.Microsecond
-	w.begin(time.Now())
+	w.begin(time.Now(), DefaultSlice)
 	defer w.end()
 	from, _ := threadTime()
 	for now := from; now-from < 500*time.Microsecond; now, _ = threadTime() {

@@ -118,7 +118,7 @@ func TestCountedCallsAreNoWork(t *testing.T) {
 	needsThreads(t)
 	var w work
 	w.budget = 20 * time.Millisecond
-	w.begin(time.Now())
+	w.begin(time.Now(), DefaultSlice)
 	defer w.end()
 	took := w.pause(func() { burn(50 * time.Millisecond) })
 	if took < 50*time.Millisecond || w.done(time.Now()) > 15*time.Millisecond || w.spent(time.Now()) {
