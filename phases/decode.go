@@ -112,9 +112,14 @@ func (inv *Invocation) Validate() error {
 	if err := checkCallerMetadata(inv.Metadata); err != nil {
 		return err
 	}
-	if len(inv.Action) <= MaxInputBytes && tooDeep(inv.Action, MaxInputDepth) < 0 {
-		if _, err := DecodeAction(inv.Phase, inv.Action); err == nil {
-			return nil // decoding refuses all that is not strict
+	if len(inv.Action) <= MaxInputBytes {
+		if wellFormed(inv.Action, MaxInputDepth) && plainAction(inv.Phase, inv.Action) {
+			return nil
+		}
+		if tooDeep(inv.Action, MaxInputDepth) < 0 {
+			if _, err := DecodeAction(inv.Phase, inv.Action); err == nil {
+				return nil // decoding refuses all that is not strict
+			}
 		}
 	}
 	// Something is wrong: the check of the syntax names it with its place, where that is it.
@@ -203,6 +208,9 @@ var errNull = errors.New("null is not allowed here")
 // checkJSON refuses all but one strict JSON document within the limits.
 func checkJSON(data []byte, lim limits) error {
 	lim = lim.withDefaults()
+	if len(data) <= lim.maxBytes && wellFormed(data, lim.maxDepth) {
+		return nil
+	}
 	if len(data) > lim.maxBytes {
 		return newDecodeError(data, "", lim.maxBytes, fmt.Sprintf("the document is larger than %d bytes", lim.maxBytes))
 	}

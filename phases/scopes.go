@@ -174,6 +174,9 @@ func (s Scopes) each(o Scopes, f func(name string, k ScopeKind, a, b Scope)) {
 
 // Validate checks every scope. The error is of class ErrScope and begins with a pointer such as "/net/2".
 func (s Scopes) Validate() error {
+	if s.isZero() {
+		return nil
+	}
 	var err error
 	s.each(s, func(name string, k ScopeKind, a, _ Scope) {
 		var e *scopeError

@@ -52,6 +52,14 @@ func isControl(r rune) bool {
 
 // hasControl reports whether s has a character that isControl names, or is not UTF-8.
 func hasControl(s string) bool {
+	for i := 0; ; i++ {
+		if i == len(s) {
+			return false
+		}
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			break // it takes a closer look
+		}
+	}
 	for _, r := range s {
 		if r == utf8.RuneError && !utf8.ValidString(s) {
 			return true
