@@ -193,12 +193,6 @@ func nameIs(quoted []byte, want string) bool {
 	return string(inner) == want
 }
 
-// unquote returns the text of a raw quoted string.
-func unquote(quoted []byte) (string, bool) {
-	s, err := jsontext.AppendUnquote(nil, quoted)
-	return string(s), err == nil
-}
-
 // quote returns s as a JSON string; invalid UTF-8 is replaced.
 func quote(s string) []byte {
 	b, _ := jsontext.AppendQuote(nil, s) // the error only tells of replaced bytes

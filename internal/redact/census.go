@@ -1,27 +1,52 @@
 package redact
 
-// census is what a first pass over a text tells: which bytes it has, and how long its longest run of characters of
-// base64 is. Most detectors look for something that few texts have, so that most of them need not look.
+import "unicode/utf8"
+
+// census is what a first pass over a text tells: which bytes it has, and whether it has a run of characters of base64
+// that is long enough to be opened. Most detectors look for something that few texts have, so that most of them need not
+// look.
 type census struct {
 	bytes [4]uint64 // a bit for each byte that is there
 	size  int
-	run   int // of baseByte
+	run   bool
 }
 
 func censusOf(s string) census {
-	c := census{size: len(s)}
-	run := 0
+	// Without branches, since letters and other characters take turns in an unforeseeable way.
+	var low, letters uint64
+	var top byte
 	for i := 0; i < len(s); i++ {
 		b := s[i]
-		c.bytes[b>>6] |= 1 << (b & 63)
-		if baseByte[b] {
-			run++
-			continue
-		}
-		c.run, run = max(c.run, run), 0
+		bit, upper := uint64(1)<<(b&63), -(uint64(b) >> 6 & 1)
+		low |= bit &^ upper
+		letters |= bit & upper
+		top |= b
 	}
-	c.run = max(c.run, run)
+	c := census{size: len(s), run: hasRun(s)}
+	if top < utf8.RuneSelf {
+		c.bytes[0], c.bytes[1] = low, letters
+		return c
+	}
+	for i := 0; i < len(s); i++ {
+		c.bytes[s[i]>>6] |= 1 << (s[i] & 63)
+	}
 	return c
+}
+
+// hasRun reports whether minBody characters of base64 stand side by side. Each such run has one at every minBodyth
+// place, so that most of a text is stepped over.
+func hasRun(s string) bool {
+	for at := minBody - 1; at < len(s); {
+		from := at + 1 // of the run that ends at s[at]
+		for from > 0 && baseByte[s[from-1]] {
+			from--
+			if at-from == minBody-1 {
+				return true
+			}
+		}
+		at = from + minBody - 1
+	}
+	return false
 }
 
 // has reports whether the byte is there.
@@ -53,7 +78,7 @@ func (c *census) wraps() bool {
 }
 
 // opens reports whether there is a run that encoded opens.
-func (c *census) opens() bool { return c.run >= minBody }
+func (c *census) opens() bool { return c.run }
 
 // dumps reports whether there are bytes that dumped reads.
 func (c *census) dumps() bool { return c.size >= minDump && c.any(" :-,") }
@@ -67,32 +92,46 @@ var shortestToken = func() int {
 	return least
 }()
 
-// glance is a detector and whether it can find anything in a text of which the census is known. A text that it
-// rejects has no finding: a test runs each detector on the texts that its gate rejects.
-type glance struct {
-	may  bool
-	find func(s string, add func(kind string, from, to int))
+// finders are the detectors in the order in which they look; read only.
+var finders = [...]func(d *detector, s string, add func(kind string, from, to int)){
+	func(d *detector, s string, add func(string, int, int)) { d.patterns.find(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findTokens(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findShapes(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findTelling(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findProse(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findPiped(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findPEM(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findPuTTY(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findJWT(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findURLs(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findFlags(s, add) },
+	(*detector).findNamed,
+	(*detector).kubernetes,
+	func(_ *detector, s string, add func(string, int, int)) { findBeside(s, add) },
+	(*detector).findTables,
+	func(_ *detector, s string, add func(string, int, int)) { findFiles(s, add) },
 }
 
-// glances are the detectors in the order in which they look.
-func (d *detector) glances(c *census) [16]glance {
-	return [...]glance{
-		{d.patterns != nil, d.patterns.find},
-		{c.size >= shortestToken, findTokens},
-		{c.has(':') || c.size >= 33 && c.any("~-._"), findShapes},
-		{c.size >= 22 && c.any("_-"), findTelling},
-		{c.has(' '), findProse},
-		{c.any("|<"), findPiped},
-		{c.all("BEGIN Y") || c.all("BEGIN V"), findPEM},
-		{c.all("P-:"), findPuTTY},
-		{c.all("eyJ."), findJWT},
-		{c.all(":/@"), findURLs},
-		{c.has(' ') || c.all(":-"), findFlags},
-		{c.any("=: >,|("), d.findNamed},
-		{c.has('S'), d.kubernetes},
-		{c.all("AI"), findBeside},
-		{c.has('\n'), d.findTables},
-		{c.any("\n\t*W") || c.all("=\"") || c.all("@("), findFiles},
+// glances says of each of finders whether it can find anything in a text of which the census is known. A text that one
+// is kept from has no finding: a test runs each detector on the texts that its gate rejects.
+func (d *detector) glances(c *census) [len(finders)]bool {
+	return [...]bool{
+		d.patterns != nil,
+		c.size >= shortestToken,                     // tokens
+		c.has(':') || c.size >= 33 && c.any("~-._"), // shapes
+		c.size >= 22 && c.any("_-"),                 // telling
+		c.has(' '),                                  // prose
+		c.any("|<"),                                 // piped
+		c.all("BEGIN Y") || c.all("BEGIN V"),        // PEM
+		c.all("P-:"),                                // PuTTY
+		c.all("eyJ."),                               // JWT
+		c.all(":/@"),                                // URLs
+		c.has(' ') || c.all(":-"),                   // flags
+		c.any("=: >,|("),                            // named
+		c.has('S'),                                  // Kubernetes
+		c.all("AI"),                                 // beside
+		c.has('\n'),                                 // tables
+		c.any("\n\t*W") || c.all("=\"") || c.all("@("), // files
 	}
 }
 
@@ -101,8 +140,8 @@ func (d *detector) idle(c *census) bool {
 	if d.ungated || d.exact != nil || c.wraps() || c.opens() || c.dumps() {
 		return false
 	}
-	for _, g := range d.glances(c) {
-		if g.may {
+	for _, may := range d.glances(c) {
+		if may {
 			return false
 		}
 	}

@@ -53,7 +53,8 @@ func (d *detector) find(s string) []Finding {
 	// A second pass, for secrets known from elsewhere. The first comes first:
 	// where both find a place, its kind says more.
 	second := detector{depth: d.depth, record: d.record, knownOnly: true, halt: d.halt}
-	return d.merge(s, append(slices.Clip(first), second.look(s)...))
+	c := censusOf(s)
+	return d.merge(s, append(slices.Clip(first), second.look(s, &c)...))
 }
 
 // first is what a text shows of itself, whatever is known from elsewhere.
@@ -61,29 +62,31 @@ func (d *detector) first(s string) []Finding {
 	if d.knownOnly {
 		return nil
 	}
-	if c := censusOf(s); d.idle(&c) {
+	c := censusOf(s)
+	if d.idle(&c) {
 		return nil
 	}
-	if d.record == nil {
-		return d.afresh(s)
+	record := d.record
+	if record == nil {
+		return d.afresh(s, &c)
 	}
-	found, ok := d.record.looked[s]
+	found, ok := record.looked[s]
 	if !ok {
-		own := *d
-		own.record = nil
-		found = own.afresh(s)
-		d.record.remember(s, found)
+		d.record = nil
+		found = d.afresh(s, &c)
+		d.record = record
+		record.remember(s, found)
 	}
 	return found
 }
 
 // afresh looks unless the text is known to be harmless.
-func (d *detector) afresh(s string) []Finding {
+func (d *detector) afresh(s string, c *census) []Finding {
 	mark, ok := d.harmless.mark(s)
 	if ok = ok && d.depth == 0; ok && d.harmless.has(mark) {
 		return nil
 	}
-	found := d.look(s)
+	found := d.look(s, c)
 	if ok && len(found) == 0 && !d.halt.stopped() {
 		d.harmless.add(mark)
 	}
@@ -92,10 +95,10 @@ func (d *detector) afresh(s string) []Finding {
 
 // look returns the findings in the text as it stands, without the characters
 // that hide them, and inside of encodings; unsorted and overlapping.
-func (d *detector) look(s string) (found []Finding) {
+func (d *detector) look(s string, c *census) (found []Finding) {
 	plain, layers := d.plain, d.depth < maxLayers
 	if d.knownOnly {
-		plain = d.record.find
+		plain = func(s string, _ *census, tell func(string, int, int, string)) { d.record.find(s, tell) }
 	}
 	add := func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) }
 	seen := func(v *view) func(string, int, int, string) {
@@ -107,8 +110,7 @@ func (d *detector) look(s string) (found []Finding) {
 			found = append(found, Finding{kind, a, b, secret})
 		}
 	}
-	c := censusOf(s)
-	plain(s, func(kind string, from, to int, secret string) {
+	plain(s, c, func(kind string, from, to int, secret string) {
 		found = append(found, Finding{kind, from, to, secret})
 	})
 	var bare view
@@ -116,9 +118,10 @@ func (d *detector) look(s string) (found []Finding) {
 		bare = unwrapped(s)
 	}
 	if bare.text != "" || d.ungated {
-		plain(bare.text, seen(&bare))
+		inner := censusOf(bare.text)
+		plain(bare.text, &inner, seen(&bare))
 	}
-	if inner := censusOf(bare.text); layers && (inner.opens() || d.ungated) {
+	if layers && (hasRun(bare.text) || d.ungated) {
 		d.encoded(bare.text, func(kind string, from, to int) {
 			from, to = bare.place(from, to)
 			add(kind, from, to)
@@ -126,7 +129,7 @@ func (d *detector) look(s string) (found []Finding) {
 	}
 	if d.knownOnly {
 		v := unquoted(s)
-		plain(v.text, seen(&v))
+		plain(v.text, nil, seen(&v))
 	}
 	if layers && (c.dumps() || d.ungated) {
 		d.dumped(s, add)
@@ -138,18 +141,17 @@ func (d *detector) look(s string) (found []Finding) {
 }
 
 // plain looks for secrets as they stand.
-func (d *detector) plain(s string, tell func(kind string, from, to int, secret string)) {
+func (d *detector) plain(s string, c *census, tell func(kind string, from, to int, secret string)) {
 	add := func(kind string, from, to int) { tell(kind, from, to, "") }
 	if d.exact != nil {
 		d.exact.find(s, add)
 	}
-	c := censusOf(s)
-	for _, look := range d.glances(&c) {
+	for n, may := range d.glances(c) {
 		if d.halt.stopped() {
 			return
 		}
-		if look.may || d.ungated {
-			look.find(s, add)
+		if may || d.ungated {
+			finders[n](d, s, add)
 		}
 	}
 }

@@ -28,11 +28,11 @@ func checkGates(t testing.TB, d detector, s string) {
 		return
 	}
 	c := censusOf(s)
-	for n, g := range d.glances(&c) {
-		if g.may {
+	for n, may := range d.glances(&c) {
+		if may {
 			continue
 		}
-		g.find(s, func(kind string, from, to int) {
+		finders[n](&d, s, func(kind string, from, to int) {
 			t.Errorf("gate %d keeps its detector from a %s: %q in %.200q", n, kind, s[from:to], s)
 		})
 	}
@@ -134,10 +134,10 @@ func FuzzGates(f *testing.F) {
 func TestCensus(t *testing.T) {
 	c := censusOf("ab \xff-ab+/==")
 	if !c.has('a') || c.has('c') || !c.any("xb") || c.any("xy") || !c.all("ab-") || c.all("abc") || !c.has(0xff) ||
-		c.size != 11 || c.run != 5 {
+		c.size != 11 || c.run {
 		t.Errorf("%+v", c)
 	}
-	if c := censusOf(""); c.size != 0 || c.run != 0 || c.any("\x00a") {
+	if c := censusOf(""); c.size != 0 || c.run || c.any("\x00a") {
 		t.Errorf("%+v", c)
 	}
 }
@@ -196,5 +196,22 @@ func TestHarmlessIsForManyCallers(t *testing.T) {
 	}
 	for range 8 {
 		<-done
+	}
+}
+
+// A run of characters of base64 is seen wherever it stands, if it is long enough to be opened.
+func TestHasRun(t *testing.T) {
+	for length := range 2 * minBody {
+		for before := range minBody + 2 {
+			for _, fill := range []string{" ", "ab ", "abcdefghijklmno ", "abcdefghijklmn. "} {
+				s := strings.Repeat(fill, 1+before/len(fill)) + strings.Repeat(" ", before) + strings.Repeat("x", length) + " y"
+				if got := hasRun(s); got != (length >= minBody) {
+					t.Fatalf("%q: %v", s, got)
+				}
+				if got := hasRun(strings.TrimSuffix(s, " y")); got != (length >= minBody) {
+					t.Fatalf("%q at the end: %v", s, got)
+				}
+			}
+		}
 	}
 }

@@ -2,9 +2,9 @@ package redact
 
 import (
 	"bytes"
-	"errors"
-	"io"
+	"math"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,23 +17,29 @@ const maxDepth = 256
 // JSON redacts the secrets in a document and returns it with the RFC 6901
 // pointers of the values that were changed, in order. Strings are looked at
 // decoded; values without a secret retain their source bytes. Member names are
-// kept unless a secret stands in one.
+// kept unless a secret stands in one. A document in which nothing is changed, not even white space, is returned
+// in the same memory.
 //
 // Errors are of class ErrInput: not strict JSON, or nested too deep. The caller
 // must not store the document then, only its digest.
 func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 	bad := &Error{ErrInput, "the document is not JSON that can be redacted"}
-	check := jsontext.NewDecoder(bytes.NewReader(raw))
-	if _, err := check.ReadValue(); err != nil {
+	doc, err := phases.NewStrict(raw, math.MaxInt)
+	if err != nil {
+		if _, err := jsontext.NewDecoder(bytes.NewReader(raw)).ReadValue(); err == nil {
+			bad.Text = "there is more after the document"
+		}
 		return nil, nil, bad
 	}
-	if _, err := check.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, nil, &Error{ErrInput, "there is more after the document"}
-	}
-	w := jsonWalk{r: r, dec: jsontext.NewDecoder(bytes.NewReader(raw))}
-	if err := w.value(nil, rules{r.masks, r.removals, r.allow, r.strict}, none, ""); err != nil {
+	raw = doc.Bytes()
+	w := jsonWalk{r: r, raw: raw, src: string(raw), look: r.detector()}
+	if _, err := w.value(rules{r.masks, r.removals, r.allow, r.strict}, none, ""); err != nil {
 		return nil, nil, bad
 	}
+	if w.done == 0 {
+		return raw[:len(raw):len(raw)], w.masked, nil
+	}
+	w.keep(len(raw))
 	out := jsontext.Value(w.out)
 	if w.renamed && !out.IsValid() { // two names may have become one
 		return nil, nil, &Error{ErrInput, "the redacted document is not valid"}
@@ -41,15 +47,115 @@ func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 	return out, w.masked, nil
 }
 
-// jsonWalk copies a document token by token. The document is valid: reading it cannot fail.
+// jsonWalk reads a document once, from its beginning to its end. The document is strict: reading it cannot fail.
 type jsonWalk struct {
-	r       *Redactor
-	dec     *jsontext.Decoder
-	out     []byte
+	r    *Redactor
+	look *detector // of r
+	raw  []byte
+	src  string // the same
+	i    int    // src[:i] has been read
+
+	out  []byte // what becomes of src[:done]
+	done int
+
+	path    []step // from the root to the value that is being read
 	masked  []string
 	depth   int
 	renamed bool   // a name was redacted
 	at      string // where the value stands in the original; "" unless there are cuts
+}
+
+// step is a member, or an element of an array.
+type step struct {
+	name  string
+	index int           // -1: a member
+	place *phases.Place // nil: not needed yet
+}
+
+// keep copies what has been left as it is up to src[to].
+func (w *jsonWalk) keep(to int) {
+	if w.out == nil {
+		w.out = make([]byte, 0, len(w.src)+64)
+	}
+	w.out = append(w.out, w.src[w.done:to]...)
+	w.done = to
+}
+
+// drop leaves out src[from:to].
+func (w *jsonWalk) drop(from, to int) {
+	if from < to {
+		w.keep(from)
+		w.done = to
+	}
+}
+
+// blank returns where white space ends that begins at i.
+func (w *jsonWalk) blank(i int) int {
+	for i < len(w.src) && w.src[i] <= ' ' {
+		i++
+	}
+	return i
+}
+
+// space leaves out white space.
+func (w *jsonWalk) space() {
+	from := w.i
+	w.i = w.blank(from)
+	w.drop(from, w.i)
+}
+
+// textEnd returns where the string ends that begins at i, and whether it has no escapes.
+func (w *jsonWalk) textEnd(i int) (end int, plain bool) {
+	plain, end = true, i
+	for i++; ; {
+		if end < i {
+			end = i + strings.IndexByte(w.src[i:], '"')
+		}
+		n := strings.IndexByte(w.src[i:end], '\\')
+		if n < 0 {
+			return end + 1, plain
+		}
+		plain = false
+		i += n + 2
+	}
+}
+
+// text reads a string.
+func (w *jsonWalk) text() string {
+	from := w.i
+	end, plain := w.textEnd(from)
+	w.i = end
+	if plain {
+		return w.src[from+1 : end-1]
+	}
+	return phases.Unquote(w.raw[from:end])
+}
+
+// skip reads a value.
+func (w *jsonWalk) skip() jsontext.Value {
+	from, depth := w.i, 0
+	for {
+		switch w.src[w.i] {
+		case '"':
+			w.i, _ = w.textEnd(w.i)
+		case '{', '[':
+			depth++
+			w.i++
+		case '}', ']':
+			depth--
+			w.i++
+		case ',', ':', ' ', '\t', '\n', '\r':
+			w.i++
+			continue
+		default:
+			for w.i < len(w.src) && strings.IndexByte(",:}] \t\n\r", w.src[w.i]) < 0 {
+				w.i++
+			}
+		}
+		if depth == 0 {
+			return w.raw[from:w.i]
+		}
+	}
 }
 
 // rules are the configuration's rules for a value and the values below it: the
@@ -62,6 +168,9 @@ type rules struct {
 // below returns the rules for a member or element, and whether it is masked or
 // removed as a whole.
 func (r rules) below(token string) (next rules, masked, removed bool) {
+	if r.none() {
+		return r, false, false
+	}
 	var allowed bool
 	next.masks, masked = below(r.masks, token)
 	next.removals, removed = below(r.removals, token)
@@ -69,6 +178,9 @@ func (r rules) below(token string) (next rules, masked, removed bool) {
 	next.strict = r.strict && !allowed
 	return next, masked, removed
 }
+
+// none reports that no pointer goes on here.
+func (r rules) none() bool { return len(r.masks)+len(r.removals)+len(r.allow) == 0 }
 
 // below returns the pointers that go on below a member or element.
 func below(pointers [][]string, token string) (rest [][]string, here bool) {
@@ -85,173 +197,212 @@ func below(pointers [][]string, token string) (rest [][]string, here bool) {
 
 var errDeep = &Error{ErrInput, "nested too deep"}
 
-// value copies one value. str and kind say what its name tells about it.
-func (w *jsonWalk) value(at *phases.Place, rules rules, str strength, kind string) error {
-	switch w.dec.PeekKind() {
+// value reads one value and redacts it. str and kind say what its name tells about it. shown is the text of a string
+// as it is shown.
+func (w *jsonWalk) value(rules rules, str strength, kind string) (shown string, err error) {
+	from := w.i
+	switch c := w.src[from]; c {
 	case '{', '[':
-		return w.container(at, rules, str, kind)
+		return "", w.container(rules, str, kind)
 	case '"':
-		raw, _ := w.dec.ReadValue()
-		s := unquote(raw)
-		if openAs(kind, s) {
-			str = none
+		s := w.text()
+		if text, redacted := w.redacted(s, rules, str, kind); redacted {
+			w.mask(from, text)
+			return text, nil
 		}
-		if str != none && (credible(s, str, true) || wallet(kind, s)) && !wholly(s) {
-			w.mask(at, w.r.complete(kind, s))
-			return nil
-		}
-		cuts := w.r.cuts[w.at]
-		if str != none {
-			if rest, ok := authScheme(s); ok && (credible(rest, weak, true) || len(rest) >= 16 && credible(rest, strong, true)) {
-				w.mask(at, s[:len(s)-len(rest)]+w.r.complete(kind, rest))
-				return nil
-			}
-		}
-		if rules.strict && !plainValue(s) && !wholly(s) {
-			w.r.note(s)
-			w.mask(at, w.r.placeholder(hashedText, s))
-			return nil
-		}
-		if out, found := w.r.redactCuts(s, cuts); found != nil {
-			w.mask(at, out)
-			return nil
-		}
-		w.out = append(w.out, raw...)
-		return nil
+		return s, nil
 	default:
-		raw, _ := w.dec.ReadValue()
-		if str == strong && raw.Kind() == '0' {
-			w.mask(at, w.r.placeholder(kind, string(raw)))
-			return nil
+		w.skip()
+		raw := w.src[from:w.i]
+		if !(c == '-' || c >= '0' && c <= '9') {
+			return "", nil
 		}
-		if cuts := w.r.cuts[w.at]; raw.Kind() == '0' && cuts != nil {
-			w.mask(at, w.r.placeholder(cuts[0].kind(), string(raw)))
-			return nil
+		if text, redacted := w.number(raw, str, kind); redacted {
+			w.mask(from, text)
+			return text, nil
 		}
-		if raw.Kind() == '0' && w.r.record != nil {
-			if kind, ok := w.r.record.known.number(string(raw)); ok {
-				w.mask(at, w.r.placeholder(kind, string(raw)))
-				return nil
-			}
-		}
-		w.out = append(w.out, raw...)
-		return nil
+		return "", nil
 	}
+}
+
+// redacted returns a text with its secrets redacted; false: it has none.
+func (w *jsonWalk) redacted(s string, rules rules, str strength, kind string) (string, bool) {
+	if openAs(kind, s) {
+		str = none
+	}
+	if str != none && (credible(s, str, true) || wallet(kind, s)) && !wholly(s) {
+		return w.r.complete(kind, s), true
+	}
+	if str != none {
+		if rest, ok := authScheme(s); ok && (credible(rest, weak, true) || len(rest) >= 16 && credible(rest, strong, true)) {
+			return s[:len(s)-len(rest)] + w.r.complete(kind, rest), true
+		}
+	}
+	if rules.strict && !plainValue(s) && !wholly(s) {
+		w.r.note(s)
+		return w.r.placeholder(hashedText, s), true
+	}
+	out, found := w.r.redactCuts(w.look, s, w.r.cuts[w.at])
+	return out, found != nil
+}
+
+// number returns the placeholder for a number that is a secret.
+func (w *jsonWalk) number(raw string, str strength, kind string) (string, bool) {
+	if str == strong {
+		return w.r.placeholder(kind, raw), true
+	}
+	if cuts := w.r.cuts[w.at]; cuts != nil {
+		return w.r.placeholder(cuts[0].kind(), raw), true
+	}
+	if w.r.record != nil {
+		if kind, ok := w.r.record.known.number(raw); ok {
+			return w.r.placeholder(kind, raw), true
+		}
+	}
+	return "", false
 }
 
 // wholly reports a value that is a placeholder already.
 func wholly(s string) bool { return s != "" && placeholderAt(s) == len(s) }
 
-func (w *jsonWalk) mask(at *phases.Place, text string) {
-	q, _ := jsontext.AppendQuote(nil, text) // text is valid UTF-8: the decoder has seen to it
-	w.out = append(w.out, q...)
-	w.note(at)
+// mask puts a text into the place of what was read from src[from] on.
+func (w *jsonWalk) mask(from int, text string) {
+	w.keep(from)
+	w.out, _ = jsontext.AppendQuote(w.out, text) // text is valid UTF-8: the document is
+	w.done = w.i
+	w.note()
 }
 
 // note lists a place whose value is not shown; places below a long name have one pointer.
-func (w *jsonWalk) note(at *phases.Place) {
-	if ptr := at.Pointer(); len(w.masked) == 0 || w.masked[len(w.masked)-1] != ptr {
+func (w *jsonWalk) note() {
+	if ptr := w.place(len(w.path)).Pointer(); len(w.masked) == 0 || w.masked[len(w.masked)-1] != ptr {
 		w.masked = append(w.masked, ptr)
 	}
 }
 
-func (w *jsonWalk) container(at *phases.Place, rules rules, str strength, kind string) error {
+// place is where the value stands to which the first n steps lead.
+func (w *jsonWalk) place(n int) *phases.Place {
+	if n == 0 {
+		return nil
+	}
+	s := &w.path[n-1]
+	if s.place == nil {
+		if up := w.place(n - 1); s.index < 0 {
+			s.place = up.Member(s.name)
+		} else {
+			s.place = up.Element(s.index)
+		}
+	}
+	return s.place
+}
+
+func (w *jsonWalk) container(rules rules, str strength, kind string) error {
 	if w.depth++; w.depth > maxDepth {
 		return errDeep
 	}
-	defer func() { w.depth-- }()
-	open, _ := w.dec.ReadToken()
-	object := open.Kind() == '{'
-	w.out = append(w.out, byte(open.Kind()))
+	object := w.src[w.i] == '{'
+	w.i++
+	w.path = append(w.path, step{})
+	here, above := len(w.path)-1, w.at
 	var secret secretObject
 	first := true
-	for i := 0; w.dec.PeekKind() != '}' && w.dec.PeekKind() != ']'; i++ {
-		token, rawName := strconv.Itoa(i), jsontext.Value(nil)
+	for n := 0; ; n++ {
+		w.space()
+		if w.src[w.i] == '}' || w.src[w.i] == ']' {
+			break
+		}
+		from := w.i // of the entry with the comma before it
+		if n > 0 {
+			w.i = w.blank(from + 1)
+		}
+		entry := w.i
+		w.path[here] = step{index: n}
+		token := ""
 		if object {
-			raw, _ := w.dec.ReadValue()
-			token, rawName = unquote(raw), raw.Clone()
+			token = w.text()
+			w.path[here] = step{name: token, index: -1}
+		} else if !rules.none() || w.r.cuts != nil {
+			token = strconv.Itoa(n)
 		}
 		next, masked, removed := rules.below(token)
 		if removed && object {
-			w.leaveOut(at.Member(token))
+			w.leaveOut(from)
 			continue
 		}
-		if !first {
-			w.out = append(w.out, ',')
+		if first {
+			w.drop(from, entry)
+		} else {
+			w.drop(from+1, entry)
 		}
 		first = false
-		above := w.at
 		if w.r.cuts != nil {
 			w.at = phases.Join(above, token)
 		}
 		childStr, childKind := str, kind
-		named := object && w.r.names[flat(token)]
+		named := object && len(w.r.names) > 0 && w.r.names[flat(token)]
 		if object {
-			token = w.name(at, token, rawName)
+			token = w.name(token, entry)
 			childKind, childStr = secret.childKind(token, kind, str)
-		}
-		child := at.Element(i)
-		if object {
-			child = at.Member(token)
 		}
 		switch covers := redactedAs(masked, named); {
 		case removed:
-			w.void(child)
+			w.void()
 		case covers != "":
-			w.complete(child, covers)
+			w.complete(covers)
 		default:
-			from := len(w.out)
-			if err := w.value(child, next, childStr, childKind); err != nil {
+			value := w.i
+			shown, err := w.value(next, childStr, childKind)
+			if err != nil {
 				return err
 			}
 			if object {
-				secret.see(token, w.out[from:])
+				secret.see(token, w.src[value:w.i], shown)
 			}
 		}
 		w.at = above
 	}
-	end, _ := w.dec.ReadToken()
-	w.out = append(w.out, byte(end.Kind()))
+	w.i++
+	w.path = w.path[:here]
+	w.depth--
 	return nil
 }
 
-// name copies a member's name, redacted where a secret stands in it, and
-// returns the copy.
-func (w *jsonWalk) name(at *phases.Place, name string, raw jsontext.Value) string {
-	shown, found := w.r.redact(name)
-	if found == nil {
-		w.out = append(append(w.out, raw...), ':')
-		return name
+// name goes on to a member's value, behind its name, which was read from src[from] on. It redacts the name where a
+// secret stands in it, and returns it as it is shown.
+func (w *jsonWalk) name(name string, from int) string {
+	shown, found := w.r.redactCuts(w.look, name, nil)
+	if found != nil {
+		w.renamed = true
+		w.path[len(w.path)-1] = step{name: shown, index: -1}
+		w.mask(from, shown)
 	}
-	w.renamed = true
-	w.out, _ = jsontext.AppendQuote(w.out, shown)
-	w.out = append(w.out, ':')
-	w.note(at.Member(shown))
+	w.space()
+	w.i++ // the colon
+	w.space()
 	return shown
 }
 
-// leaveOut skips a member that is removed; only its pointer stays. A secret in
+// leaveOut skips a member that is removed, whose name has been read; only its pointer stays. A secret in
 // its name does not.
-func (w *jsonWalk) leaveOut(at *phases.Place) {
-	shown, _ := w.r.redact(at.Pointer())
+func (w *jsonWalk) leaveOut(from int) {
+	shown, _ := w.r.redact(w.place(len(w.path)).Pointer())
 	w.masked = append(w.masked, shown)
-	w.skip()
-}
-
-// skip passes over a value that is not shown, and learns its texts.
-func (w *jsonWalk) skip() {
-	raw, _ := w.dec.ReadValue()
-	w.r.learnAll("mask", raw)
+	w.i = w.blank(w.blank(w.i) + 1)
+	w.r.learnAll("mask", w.skip())
+	w.drop(from, w.i)
 }
 
 // void writes null for an element that is removed, so that the places of the
 // others stay what they were.
-func (w *jsonWalk) void(at *phases.Place) {
-	if w.dec.PeekKind() != 'n' {
-		w.note(at)
+func (w *jsonWalk) void() {
+	from := w.i
+	if w.src[from] != 'n' {
+		w.note()
 	}
+	w.r.learnAll("mask", w.skip())
+	w.keep(from)
 	w.out = append(w.out, "null"...)
-	w.skip()
+	w.done = w.i
 }
 
 // redactedAs says why a whole value is redacted, whatever it looks like: a mask
@@ -267,22 +418,15 @@ func redactedAs(masked, named bool) string {
 }
 
 // complete redacts a value of any type.
-func (w *jsonWalk) complete(at *phases.Place, kind string) {
-	raw, _ := w.dec.ReadValue()
-	if raw.Kind() != '"' {
+func (w *jsonWalk) complete(kind string) {
+	from := w.i
+	if w.src[from] != '"' {
+		raw := w.skip()
 		w.r.learnAll(kind, raw)
-		w.mask(at, w.r.hashed(kind, string(raw)))
-	} else if s := unquote(raw); wholly(s) {
-		w.out = append(w.out, raw...)
-	} else {
-		w.mask(at, w.r.complete(kind, s))
+		w.mask(from, w.r.hashed(kind, string(raw)))
+	} else if s := w.text(); !wholly(s) {
+		w.mask(from, w.r.complete(kind, s))
 	}
-}
-
-// unquote returns the text of a string of JSON, or nothing for another value.
-func unquote(raw jsontext.Value) string {
-	text, _ := jsontext.AppendUnquote(nil, raw)
-	return string(text)
 }
 
 // secretObject notices a Kubernetes Secret, {"kind":"Secret","data":{…}}, and
@@ -292,14 +436,16 @@ type secretObject struct {
 	name string
 }
 
-func (o *secretObject) see(name string, value []byte) {
-	if name == "kind" && string(value) == `"Secret"` {
+// see is told each member: its value as it stands in the document, and as it is shown if it is a string.
+func (o *secretObject) see(name, value, shown string) {
+	if value[0] != '"' {
+		return
+	}
+	if name == "kind" && shown == "Secret" && value == `"Secret"` {
 		o.kind = true
 	}
 	if n := flat(name); n == "name" || n == "key" {
-		if text, err := jsontext.AppendUnquote(nil, value); err == nil {
-			o.name = string(text)
-		}
+		o.name = shown
 	}
 }
 

@@ -393,7 +393,8 @@ func (d *detector) holds(raw []byte) bool {
 	inner := *d
 	inner.depth++
 	if inner.knownOnly {
-		return len(inner.look(string(raw))) > 0
+		c := censusOf(string(raw))
+		return len(inner.look(string(raw), &c)) > 0
 	}
 	return len(inner.find(string(raw))) > 0
 }

@@ -151,7 +151,8 @@ func TestKnownBehindAnEscape(t *testing.T) {
 	rec.known.learn("password", "Hunter-2x")
 	d := detector{record: rec, knownOnly: true}
 	text := `a HUNTER\x2d2X b`
-	found := d.look(text)
+	c := censusOf(text)
+	found := d.look(text, &c)
 	if len(found) != 1 || found[0].in(text) != "Hunter-2x" || text[found[0].Start:found[0].End] != `HUNTER\x2d2X` {
 		t.Errorf("%+v", found)
 	}

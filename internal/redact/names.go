@@ -4,8 +4,20 @@ import "strings"
 
 // flat is a name without case and separators.
 func flat(name string) string {
+	plain := 0
+	for plain < len(name) {
+		if c := name[plain]; c >= 'A' && c <= 'Z' || c == '-' || c == '_' || c == '.' || c == ' ' {
+			break
+		}
+		plain++
+	}
+	if plain == len(name) {
+		return name
+	}
 	var b strings.Builder
-	for i := 0; i < len(name); i++ {
+	b.Grow(len(name))
+	b.WriteString(name[:plain])
+	for i := plain; i < len(name); i++ {
 		switch c := name[i]; {
 		case c >= 'A' && c <= 'Z':
 			b.WriteByte(c | 32)

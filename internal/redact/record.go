@@ -61,6 +61,7 @@ func (c *Record) Known() int { return len(c.pieces.secrets) + len(c.known.secret
 func (c *Record) with(r *Redactor) *Redactor {
 	own := *r
 	own.record = c
+	own.look = own.detector() // one goroutine uses a record
 	return &own
 }
 
@@ -81,9 +82,10 @@ func (c *Record) learn() {
 	c.seen = nil
 }
 
-// remember keeps what a text shows of itself.
+// remember keeps what a text shows of itself, unless that is quickly found out again: nothing, of a text that is known
+// to be harmless or short.
 func (c *Record) remember(s string, found []Finding) {
-	if c.size+len(s) > maxLooked {
+	if c.size+len(s) > maxLooked || len(found) == 0 && len(s) <= maxHarmless {
 		return
 	}
 	if c.looked == nil {
@@ -116,7 +118,7 @@ type pieces struct {
 	secrets []string
 	have    map[string]bool
 	at      map[[pieceWindow]byte]place
-	heads   headSet // by headHash of the first bytes of a window
+	heads   *headSet // by headHash of the first bytes of a window
 }
 
 // place is a byte of one of the secrets.
@@ -127,7 +129,7 @@ func (p *pieces) learn(s string) {
 		return
 	}
 	if p.at == nil {
-		p.at, p.have = map[[pieceWindow]byte]place{}, map[string]bool{}
+		p.at, p.have, p.heads = map[[pieceWindow]byte]place{}, map[string]bool{}, new(headSet)
 	}
 	n := int32(len(p.secrets))
 	p.secrets, p.have[s] = append(p.secrets, s), true

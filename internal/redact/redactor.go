@@ -81,6 +81,7 @@ type Redactor struct {
 
 	cuts   map[string][]Cut // of the document, by place
 	record *Record          // learns redacted secrets and finds them elsewhere; nil: none
+	look   *detector        // of a record's own copy; nil: a new one each time
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -203,14 +204,13 @@ func (r *Redactor) Text(s string) (string, []Finding) {
 const hashedText = "text"
 
 // redact redacts what the detector finds, whatever the profile.
-func (r *Redactor) redact(s string) (string, []Finding) { return r.redactCuts(s, nil) }
+func (r *Redactor) redact(s string) (string, []Finding) { return r.redactCuts(r.detector(), s, nil) }
 
-// redactCuts redacts what the detector finds, and the cuts.
-func (r *Redactor) redactCuts(s string, cuts []Cut) (string, []Finding) {
+// redactCuts redacts what r's detector finds, and the cuts.
+func (r *Redactor) redactCuts(d *detector, s string, cuts []Cut) (string, []Finding) {
 	if len(s) > MaxText {
 		return r.placeholder("too-long", s), []Finding{{Kind: "too-long", Start: 0, End: len(s)}}
 	}
-	d := r.detector()
 	found := d.find(s)
 	if len(cuts) > 0 {
 		found = d.merge(s, append(found, findings(cuts)...))
@@ -239,8 +239,12 @@ func (r *Redactor) complete(kind, s string) string {
 	return r.placeholder(kind, s)
 }
 
-func (r *Redactor) detector() detector {
-	return detector{names: r.names, exact: r.exact, patterns: r.patterns, record: r.record,
+// detector returns what looks through texts for r.
+func (r *Redactor) detector() *detector {
+	if r.look != nil {
+		return r.look
+	}
+	return &detector{names: r.names, exact: r.exact, patterns: r.patterns, record: r.record,
 		harmless: r.harmless}
 }
 
