@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/internal/store/sqlite/sqlitetest"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -48,6 +50,11 @@ func aged(t *testing.T, config string) string {
 
 func tamper(t *testing.T, dir, sql string) {
 	t.Helper()
+	if strings.Contains(sql, "CAST(body AS TEXT)") {
+		if err := sqlitetest.Unpack(t.Context(), filepath.Join(dir, "belay.db")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	c, err := sqlite3.Open("file:" + filepath.Join(dir, "belay.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -17,12 +18,14 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/cmd/internal/signing/sigstoretest"
 	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
+	"github.com/belay-hooks/belay/internal/store/sqlite/sqlitetest"
 )
 
 // Commands of the scripts: "belay" is the program itself; "xbelay" ends with
 // status 0 and says the real one on standard error as "exit N", so that a script
 // can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program; "sigstore-kms-scripted" is a key
-// management service; "sql FILE TEXT…" does to a database what another program could, "sqlite-copy
+// management service; "sql FILE TEXT…" does to a database what another program could
+// (events are JSON then, where a statement changes them), "sqlite-copy
 // backup|restore FILE OTHER" what .backup and .restore do.
 func TestMain(m *testing.M) {
 	if cli.IsCompiler(os.Args) { // of the commands below, as of the program itself
@@ -92,6 +95,11 @@ func sqliteCopy(what, path, other string) error {
 
 // runSQL runs statements, and prints how many rows they changed or what they answer.
 func runSQL(path string, texts []string) error {
+	if strings.Contains(strings.Join(texts, "\n"), "UPDATE events SET body") {
+		if err := sqlitetest.Unpack(context.Background(), path); err != nil {
+			return err
+		}
+	}
 	c, err := sqlite3.Open(path)
 	if err != nil {
 		return err

@@ -62,6 +62,9 @@ func (s *Store) LogRemove(ctx context.Context, limit int) (left int64, err error
 		if err := c.exec("DELETE FROM events WHERE seq <= ?", last); err != nil {
 			return err
 		}
+		if err := trim(c, last+1); err != nil {
+			return err
+		}
 		if err := forget(c, last); err != nil {
 			return err
 		}

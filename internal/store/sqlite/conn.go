@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/eventpack"
 	"github.com/belay-hooks/belay/internal/restrict"
 )
 
@@ -24,9 +25,11 @@ type conn struct {
 	hasher  restrict.Hasher
 	touched []touch // by the batch that is being written
 	body    []byte  // of the event that is being written
+	column  []byte  // in which it is stored
+	packs   *eventpack.Codec
 }
 
-func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
+func openConn(path, vfs string, readOnly, immutable bool, packs *eventpack.Codec) (*conn, error) {
 	flags := sqlite3.OPEN_READWRITE | sqlite3.OPEN_URI
 	if readOnly {
 		flags = sqlite3.OPEN_READONLY | sqlite3.OPEN_URI
@@ -63,7 +66,8 @@ func openConn(path, vfs string, readOnly, immutable bool) (*conn, error) {
 		return nil, fmt.Errorf("%w: the file was replaced while it was opened", sqlite3.CANTOPEN)
 	}
 	ok = true
-	out := &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}, sources: sources(), file: before}
+	out := &conn{Conn: c, stmts: map[string]*sqlite3.Stmt{}, sources: sources(), file: before,
+		packs: packs}
 	for _, r := range out.sources {
 		out.oneRow = append(out.oneRow, "SELECT "+r.columns+" FROM "+r.from+" WHERE "+r.where+r.group)
 	}

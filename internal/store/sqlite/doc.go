@@ -19,6 +19,12 @@
 // refuses everything until it has opened the database anew and moved the
 // whole write-ahead log into the database file with a sync of its own.
 //
+// # Forms of an event
+//
+// The caller of Commit packs the events of its batch (package eventpack), so that the one writer
+// does not. The row of the last one holds the pack; see stored.go. What is asked for, and what is
+// a leaf of the log, is the event as JSON, whichever way its row holds it.
+//
 // # Why the native interface and an own list of migrations
 //
 // The driver's native connections give prepared statements that stay with their

@@ -8,17 +8,64 @@ import (
 	"strconv"
 
 	"github.com/belay-hooks/belay/internal/eventbytes"
+	"github.com/belay-hooks/belay/internal/eventpack"
+	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Events are encoded by the caller who brings them, so that the one writer does
+// Events are encoded and packed by the caller who brings them, so that the one writer does
 // not; the number, which only the writer can give, is the first member.
 const unnumbered = `{"seq":0,`
 
-// encode returns the events as they are stored, but for their numbers, one behind the other in
-// buffer. It changes the times in es to UTC.
-func encode(buffer []byte, es []phases.Event) (bodies [][]byte, used []byte, err error) {
-	bodies = make([][]byte, len(es))
+// encoded is one event on its way to its row.
+type encoded struct {
+	text   []byte // the leaf, but for its number
+	behind int    // in how many further rows its pack stands
+	pack   []byte // that ends with it; nil, and behind 0: it is stored as it is
+}
+
+// encode returns the events as they are stored, but for their numbers, in buffer. It changes
+// the times in es to UTC.
+func encode(packs *eventpack.Codec, buffer []byte, es []phases.Event) ([]encoded, []byte, error) {
+	texts, buffer, err := encodeTexts(buffer, es)
+	if err != nil {
+		return nil, buffer, err
+	}
+	out := make([]encoded, len(texts))
+	for i := range texts {
+		out[i].text = texts[i]
+	}
+	for rest := out; len(rest) > 0; {
+		n := eventpack.Fit(texts)
+		if n == 0 {
+			rest, texts = rest[1:], texts[1:]
+			continue
+		}
+		if buffer, err = pack(packs, buffer, rest[:n]); err != nil {
+			return nil, buffer, fmt.Errorf("pack events: %w", err)
+		}
+		rest, texts = rest[n:], texts[n:]
+	}
+	return out, buffer, nil
+}
+
+// pack puts events into one pack, at the end of buffer. Their texts are one behind the other.
+func pack(packs *eventpack.Codec, buffer []byte, es []encoded) ([]byte, error) {
+	var ends [eventpack.MaxTexts]int
+	total := 0
+	for i := range es {
+		total += len(es[i].text)
+		ends[i], es[i].behind = total, len(es)-1-i
+	}
+	start := len(buffer)
+	buffer, err := packs.Append(buffer, es[0].text[:total:total], ends[:len(es)])
+	es[len(es)-1].pack = buffer[start:len(buffer):len(buffer)]
+	return buffer, err
+}
+
+// encodeTexts returns the events as leaves, but for their numbers, one behind the other in buffer.
+func encodeTexts(buffer []byte, es []phases.Event) (texts [][]byte, used []byte, err error) {
+	texts = make([][]byte, len(es))
 	ends := make([]int, len(es))
 	for i, e := range es {
 		if e.ID == "" {
@@ -32,38 +79,46 @@ func encode(buffer []byte, es []phases.Event) (bodies [][]byte, used []byte, err
 	}
 	at := 0
 	for i, end := range ends { // now that the buffer grows no more
-		bodies[i] = buffer[at:end:end]
-		if at = end; !bytes.HasPrefix(bodies[i], []byte(unnumbered)) {
+		texts[i] = buffer[at:end]
+		if at = end; !bytes.HasPrefix(texts[i], []byte(unnumbered)) {
 			return nil, buffer, errors.New("encode event: the number is not its first member")
 		}
 	}
-	return bodies, buffer, nil
+	return texts, buffer, nil
 }
 
-// numbered returns the encoded event with its number and, unless it is "", with the
+// numbered returns the encoded event with its number and, unless it is nil, with the
 // digest of the rows that restrict, at the beginning of out.
-func numbered(out, body []byte, seq int64, stamp string) []byte {
-	out = slices.Grow(out[:0], len(body)+len(stampMember)+len(stamp)+21)
+func numbered(out, text []byte, seq int64, stamp *restrict.Digest) []byte {
+	out = slices.Grow(out[:0], len(text)+len(stampMember)+100)
 	out = append(out, unnumbered[:len(unnumbered)-2]...)
 	out = strconv.AppendInt(out, seq, 10)
-	if stamp != "" {
-		out = append(append(append(append(out, ','), stampMember...), stamp...), '"')
+	if stamp != nil {
+		out = append(append(append(append(out, ','), stampMember...), stamp.String()...), '"')
 	}
-	return append(out, body[len(unnumbered)-1:]...)
+	return append(out, text[len(unnumbered)-1:]...)
 }
 
 // writeEvent stores the event and makes it the next leaf.
-func writeEvent(c *conn, at *edge, e *phases.Event, body []byte, stamp string) error {
+func writeEvent(c *conn, at *edge, e *phases.Event, enc *encoded, stamp *restrict.Digest) error {
 	seq := at.size + 1
-	c.body = numbered(c.body, body, seq, stamp) // SQLite and the tree copy it
-	body = c.body
+	c.body = numbered(c.body, enc.text, seq, stamp) // SQLite and the tree copy it
+	column := c.body
+	switch {
+	case enc.pack != nil:
+		c.column = writePack(c.column[:0], seq, stamp, enc.pack)
+		column = c.column
+	case enc.behind > 0:
+		c.column = writePart(c.column[:0], seq, enc.behind)
+		column = c.column
+	}
 	err := c.exec(
 		`INSERT INTO events (seq, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind, body)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		seq, e.ID, string(e.Type), e.Time, string(e.Phase), e.Runtime, e.Session, e.Agent, e.Invocation, e.Binding,
-		e.Decision, string(e.Kind), body)
+		e.Decision, string(e.Kind), column)
 	if err != nil {
 		return err
 	}
-	return at.add(body)
+	return at.add(c.body)
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -104,14 +105,22 @@ func (s *Store) indexBlock(ctx context.Context) (more bool, err error) {
 // a verification names it.
 func makeBlock(c *conn, number int64) (*block, error) {
 	b := &block{number: number, terms: map[int64]*places{}}
+	from := &leaves{conn: c}
 	row := func(st *sqlite3.Stmt) error {
+		seq := st.ColumnInt64(0)
+		leaf, err := from.leaf(from.last, seq, st.ColumnRawBlob(1))
+		if err != nil && !errors.Is(err, errUnreadable) {
+			return err
+		}
+		from.last = leaf
 		var e phases.Event
-		if eventbytes.Head(st.ColumnRawBlob(1), &e) == nil && e.Seq == st.ColumnInt64(0) {
+		if err == nil && eventbytes.Head(leaf, &e) == nil && e.Seq == seq {
 			b.add(&e)
 		}
 		return nil
 	}
-	err := c.query("SELECT seq, body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", row, number*blockEvents,
+	// The last ones first: a pack comes before the events whose texts are in it.
+	err := c.query("SELECT seq, body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq DESC", row, number*blockEvents,
 		(number+1)*blockEvents)
 	return b, err
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -27,10 +28,16 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel
 		if err != nil {
 			return err
 		}
+		from := &leaves{conn: c}
 		return c.query(
 			`SELECT seq, body, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind
 			FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, func(st *sqlite3.Stmt) error {
-				l := kernel.LogLeaf{Seq: st.ColumnInt64(0), Body: st.ColumnBlob(1, nil)}
+				l := kernel.LogLeaf{Seq: st.ColumnInt64(0)}
+				if l.Body, err = from.leaf(nil, l.Seq, st.ColumnRawBlob(1)); errors.Is(err, errUnreadable) {
+					l.Body = st.ColumnBlob(1, nil) // which is not what the tree says
+				} else if err != nil {
+					return err
+				}
 				var e phases.Event
 				if copied(st, l.Body, &e) {
 					if l.Copies, err = check.holds(c, &e); err != nil {

@@ -152,7 +152,7 @@ func (w *writer) guard(group []*request) error {
 // brings reports whether a group writes events: looking at a database gives it no mark.
 func brings(group []*request) bool {
 	for _, r := range group {
-		if len(r.bodies) > 0 {
+		if len(r.events) > 0 {
 			return true
 		}
 	}

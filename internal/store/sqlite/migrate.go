@@ -97,6 +97,8 @@ var migrations = [...]string{
 	DROP INDEX IF EXISTS events_session;
 	DELETE FROM lookup;
 	DELETE FROM lookup_blocks;`,
+
+	packsSchema,
 }
 
 // rareTypes is what SQLite has to find in a query, word for word, to use events_rare: all

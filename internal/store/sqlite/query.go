@@ -12,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -19,7 +20,7 @@ import (
 func (s *Store) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	var f *finder
 	err := s.read(ctx, "read events", func(c *conn) error {
-		f = &finder{ctx: ctx, conn: c, query: &q, left: q.EffectiveLimit()}
+		f = &finder{leaves: leaves{conn: c}, ctx: ctx, query: &q, left: q.EffectiveLimit()}
 		return f.snapshot()
 	})
 	if err != nil {
@@ -36,7 +37,7 @@ var errEnough = errors.New("enough")
 
 // finder answers one query.
 type finder struct {
-	*conn
+	leaves
 	ctx   context.Context
 	query *wire.Query
 	left  int // how many more events are wanted
@@ -98,20 +99,30 @@ func (f *finder) scan(through int64) error {
 		return nil
 	}
 	sql, args := eventSQL(&q, f.left)
-	return f.conn.query(sql, func(st *sqlite3.Stmt) error { return f.take(st.ColumnRawBlob(0)) }, args...)
+	row := func(st *sqlite3.Stmt) error { return f.take(st.ColumnInt64(0), st.ColumnRawBlob(1)) }
+	return f.conn.query(sql, row, args...)
 }
 
-// take adds an event if the query selects it.
-func (f *finder) take(body []byte) error {
+// take adds the event of a row if the query selects it.
+func (f *finder) take(seq int64, column []byte) error {
 	if err := f.ctx.Err(); err != nil {
 		return err
 	}
+	leaf, err := f.leaf(f.last, seq, column)
+	if err != nil {
+		return err
+	}
+	f.last = leaf
 	var e phases.Event
-	if err := json.Unmarshal(body, &e); err != nil {
+	if err := eventbytes.Head(leaf, &e); err != nil {
 		return err
 	}
 	if !f.query.Match(&e) {
-		return nil // the values by which it was found are not its own
+		return nil // the values by which it was found are not its own, or it is of another tool
+	}
+	e = phases.Event{}
+	if err := json.Unmarshal(leaf, &e); err != nil {
+		return err
 	}
 	f.found = append(f.found, e)
 	if f.left--; f.left <= 0 {
@@ -155,8 +166,8 @@ func (f *finder) events(number int64, at *places) error {
 			continue
 		}
 		// One that is not there any more was compacted.
-		body := func(st *sqlite3.Stmt) error { return f.take(st.ColumnRawBlob(0)) }
-		if err := f.conn.query(oneBody, body, seq); err != nil {
+		row := func(st *sqlite3.Stmt) error { return f.take(seq, st.ColumnRawBlob(0)) }
+		if err := f.conn.query(oneBody, row, seq); err != nil {
 			return err
 		}
 	}
@@ -227,9 +238,6 @@ func eventSQL(q *wire.Query, limit int) (string, []any) {
 	if q.Type != "" && q.Type != phases.EventHook && q.Type != phases.EventVerdict {
 		where = append(where, rareTypes) // for the index
 	}
-	if q.Tool != "" { // no column of its own: it comes after what narrows the search
-		add("json_extract(CAST(body AS TEXT), '$.tool') = ?", q.Tool)
-	}
 	if q.Except != "" {
 		add("type <> ?", string(q.Except))
 	}
@@ -237,6 +245,9 @@ func eventSQL(q *wire.Query, limit int) (string, []any) {
 	if q.Newest {
 		order = " ORDER BY seq DESC LIMIT ?"
 	}
+	if q.Tool != "" { // no column of its own: which rows count is seen when they are read
+		limit = -1
+	}
 	args = append(args, limit)
-	return "SELECT body FROM events WHERE " + strings.Join(where, " AND ") + order, args
+	return "SELECT seq, body FROM events WHERE " + strings.Join(where, " AND ") + order, args
 }

@@ -125,11 +125,11 @@ func (w *writer) reset(r *recovery) error {
 // plainEvent writes an event that does not carry the digest of the rows: another one of the batch does.
 func (w *writer) plainEvent(e phases.Event) error {
 	list := []phases.Event{e}
-	bodies, _, err := encode(nil, list)
+	es, _, err := encode(w.store.packs, nil, list)
 	if err != nil {
 		return err
 	}
-	return writeEvent(w.conn, w.edge, &list[0], bodies[0], "")
+	return writeEvent(w.conn, w.edge, &list[0], &es[0], nil)
 }
 
 // compareMark says how the database stands to its mark; false: none is kept.

@@ -16,7 +16,7 @@ import (
 // A request is one batch on its way through the writer, or other work for it.
 type request struct {
 	batch  kernel.Batch
-	bodies [][]byte          // the encoded events, without their numbers
+	events []encoded         // of the batch
 	work   func(*conn) error // not nil: this instead of the batch, in the same transaction; may be run more than once
 	rows   bool              // work rests on rows that restrict
 
@@ -37,9 +37,9 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	buffer := s.buffers.Get()
 	err := b.Valid()
 	if err == nil {
-		r.bodies, buffer, err = encode(buffer, b.Events)
+		r.events, buffer, err = encode(s.packs, buffer, b.Events)
 	}
-	defer func() { s.buffers.Put(buffer) }() // the writer has written the bodies, or does not look at them
+	defer func() { s.buffers.Put(buffer) }() // the writer has written the events, or does not look at them
 	if err == nil {
 		err = s.submit(ctx, r)
 	}

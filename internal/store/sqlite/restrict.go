@@ -245,11 +245,11 @@ func recordedAt(c *conn, size int64) (out recorded, err error) {
 		return out, err
 	}
 	var body []byte
-	err = c.query("SELECT body FROM events WHERE seq=?", func(st *sqlite3.Stmt) error {
-		body = st.ColumnBlob(0, nil)
-		return nil
+	err = c.query(oneBody, func(st *sqlite3.Stmt) (err error) {
+		body, err = (&leaves{conn: c}).leaf(nil, size, st.ColumnRawBlob(0))
+		return err
 	}, size)
-	if err != nil {
+	if err != nil && !errors.Is(err, errUnreadable) {
 		return out, err
 	}
 	leaf, err := readHashes(c)([]int64{tlog.StoredHashIndex(0, size-1)})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/internal/store/sqlite/sqlitetest"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/kernel/storetest"
@@ -29,6 +30,7 @@ import (
 // restricts, with a tree over its events.
 func unstamp(t *testing.T, path string) {
 	t.Helper()
+	must(t, sqlitetest.Unpack(t.Context(), path))
 	c := raw(t, path)
 	defer c.Close()
 	must(t, c.Exec(
@@ -452,6 +454,7 @@ func TestStampIsInTheTree(t *testing.T) {
 		wantTampered(t, err, "events")
 	}
 	// With a tree that was made to fit, the store still knows that it has recorded before.
+	must(t, sqlitetest.Unpack(t.Context(), path))
 	c := raw(t, path)
 	must(t, c.Exec("UPDATE events SET body = CAST(json_remove(CAST(body AS TEXT), '$.restrictions') AS BLOB)"))
 	retree(t, c)
@@ -460,17 +463,24 @@ func TestStampIsInTheTree(t *testing.T) {
 	wantTampered(t, err, "events")
 }
 
-// A database of the version before is adopted by the first event that is written to it, and loses nothing.
-func TestAdoption(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "belay.db")
-	packed, err := os.Open("testdata/schema6.db.gz")
+// unzipped returns the path of a copy of a database.
+func unzipped(t *testing.T, name string) string {
+	t.Helper()
+	zipped, err := os.Open(name)
 	must(t, err)
-	defer packed.Close()
-	z, err := gzip.NewReader(packed)
+	defer zipped.Close()
+	z, err := gzip.NewReader(zipped)
 	must(t, err)
 	plain, err := io.ReadAll(z)
 	must(t, err)
+	path := filepath.Join(t.TempDir(), "belay.db")
 	must(t, os.WriteFile(path, plain, 0o600))
+	return path
+}
+
+// A database of the version before is adopted by the first event that is written to it, and loses nothing.
+func TestAdoption(t *testing.T) {
+	path := unzipped(t, "testdata/schema6.db.gz")
 	s := open(t, path, sqlite.Options{})
 	look := func(recorded bool) {
 		t.Helper()
@@ -509,6 +519,6 @@ func TestAdoption(t *testing.T) {
 	s = open(t, path, sqlite.Options{})
 	look(true)
 	change(t, path, "DELETE FROM latches")
-	_, err = s.Latch(t.Context(), wire.Session{Runtime: "claude-code", Session: "s-1"})
+	_, err := s.Latch(t.Context(), wire.Session{Runtime: "claude-code", Session: "s-1"})
 	wantTampered(t, err, "latches")
 }

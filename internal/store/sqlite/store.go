@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/eventbytes"
+	"github.com/belay-hooks/belay/internal/eventpack"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -54,6 +55,7 @@ type Store struct {
 	schema func() (string, error) // what the migrations make
 
 	buffers eventbytes.Pool // of the events of commits
+	packs   *eventpack.Codec
 
 	readers chan *conn // idle connections; nil stands for one not opened yet
 
@@ -81,6 +83,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, unproven: o.Unproven,
 		logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders),
 		requests: make(chan *request, maxGroup),
+		packs:    eventpack.New(),
 		wake:     make(chan struct{}, 1), stop: make(chan struct{}), indexed: make(chan struct{})}
 	if o.VFS == "" {
 		if err := checkFiles(abs); err != nil {
@@ -127,7 +130,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func (s *Store) open(ctx context.Context) (*conn, error) {
 	deadline := time.Now().Add(busyTimeout)
 	for ioErrors := 0; ; {
-		c, err := openConn(s.path, s.vfs, s.readOnly, s.immutable)
+		c, err := openConn(s.path, s.vfs, s.readOnly, s.immutable, s.packs)
 		if err == nil {
 			if err = migrate(c.Conn, s.readOnly); err == nil {
 				return c, nil
@@ -176,7 +179,7 @@ func (s *Store) read(ctx context.Context, op string, f func(*conn) error) error 
 	}
 	if c == nil {
 		var err error
-		if c, err = openConn(s.path, s.vfs, s.readOnly, s.immutable); err != nil {
+		if c, err = openConn(s.path, s.vfs, s.readOnly, s.immutable, s.packs); err != nil {
 			s.putReader(nil)
 			return unavailable(op, err)
 		}

@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/internal/store/sqlite/sqlitetest"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
 )
@@ -18,6 +20,9 @@ import (
 // change runs SQL on a database that is not open.
 func change(t *testing.T, path, sql string) {
 	t.Helper()
+	if strings.Contains(sql, "CAST(body AS TEXT)") {
+		must(t, sqlitetest.Unpack(t.Context(), path))
+	}
 	c, err := sqlite3.Open("file:" + path)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/gofrs/uuid/v5"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
@@ -249,12 +250,7 @@ func (w *writer) settleLease(id string, count int64, now time.Time) error {
 	}
 	// Of a row that was only set back the log has the use already. A use of a lease below
 	// is one of this lease as well.
-	const claims = `SELECT count(*) FROM (SELECT json_extract(CAST(body AS TEXT), '$.reason') AS r FROM events
-			WHERE type = 'lease' AND decision = 'claimed' AND ` + rareTypes + `)
-		WHERE r = ?1 OR substr(r, 1, length(?2)) = ?2`
-	var logged int64
-	if err := w.conn.query(claims, func(st *sqlite3.Stmt) error { logged = st.ColumnInt64(0); return nil }, "lease "+id,
-		"lease "+id+"/"); err != nil || logged >= count {
+	if logged, err := w.claimsLogged(id); err != nil || logged >= count {
 		return err
 	}
 	l, err := leaseByID(w.conn, id)
@@ -262,6 +258,24 @@ func (w *writer) settleLease(id string, count int64, now time.Time) error {
 		return err
 	}
 	return w.event(leaseStep(l, "claimed", noCommit, now))
+}
+
+// claimsLogged returns how many claims of a lease, or of one below it, the log has.
+func (w *writer) claimsLogged(id string) (logged int64, err error) {
+	l := &leaves{conn: w.conn}
+	err = w.conn.query("SELECT seq, body FROM events WHERE type = 'lease' AND decision = 'claimed' AND "+rareTypes,
+		func(st *sqlite3.Stmt) error {
+			var e phases.Event
+			leaf, err := l.leaf(nil, st.ColumnInt64(0), st.ColumnRawBlob(1))
+			if err == nil {
+				err = eventbytes.Head(leaf, &e)
+			}
+			if lease, ok := strings.CutPrefix(e.Reason, "lease "+id); ok && (lease == "" || lease[0] == '/') {
+				logged++
+			}
+			return err
+		})
+	return logged, err
 }
 
 // takeBack takes back what the lost part of the log may have used up or taken back itself.
@@ -337,14 +351,15 @@ func leaseByID(c *conn, id string) (out *leases.Lease, err error) {
 // event adds an event of the store's own, which covers the rows as they are then.
 func (w *writer) event(e phases.Event) error {
 	list := []phases.Event{e}
-	bodies, _, err := encode(nil, list)
+	es, _, err := encode(w.store.packs, nil, list)
 	if err != nil {
 		return err
 	}
 	if w.set, err = retouch(w.conn, w.set); err != nil {
 		return err
 	}
-	return writeEvent(w.conn, w.edge, &list[0], bodies[0], w.set.Root().String())
+	root := w.set.Root()
+	return writeEvent(w.conn, w.edge, &list[0], &es[0], &root)
 }
 
 func (w *writer) events(es []phases.Event) error {

@@ -316,12 +316,13 @@ func (w *writer) one(r *request) error {
 	if err != nil {
 		return err
 	}
-	for i := range r.bodies {
-		stamp := ""
-		if i == len(r.bodies)-1 {
-			stamp = set.Root().String()
+	for i := range r.events {
+		var stamp *restrict.Digest
+		if i == len(r.events)-1 {
+			root := set.Root()
+			stamp = &root
 		}
-		if err := writeEvent(w.conn, w.edge, &r.batch.Events[i], r.bodies[i], stamp); err != nil {
+		if err := writeEvent(w.conn, w.edge, &r.batch.Events[i], &r.events[i], stamp); err != nil {
 			return err
 		}
 	}
