@@ -61,10 +61,10 @@ func openProcesses(ctx context.Context, y *yard) ([]subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	socket := filepath.Join(dir, "belay.sock")
+	socket := filepath.Join(dir, "frame.sock")
 	subjects := []subject{
 		{name: "a Go program with the same round trip", pids: []int{pid}, note: "belay's daemon decides",
-			do: starts(y.work, "{}", filepath.Join(bin, "roundtrip"), socket, "/adapters/claude-code")},
+			do: starts(y.work, `{"stdout":"{}","exit":0}`, filepath.Join(bin, "roundtrip"), socket, "claude-code")},
 		{name: "belay-hook", pids: []int{pid}, note: "belay's daemon decides",
 			do: starts(y.work, "{}", filepath.Join(bin, "belay-hook"), "--runtime", "claude-code", "--state", dir)},
 		{name: "belay eval, alone", note: "opens the state directory, decides durably",

@@ -138,47 +138,56 @@ func (y *yard) daemon(ctx context.Context, bin string) (dir string, pid int, err
 	return dir, pid, err
 }
 
-func openSockets(ctx context.Context, y *yard) ([]subject, error) {
-	framed, framedPID, err := y.echo(ctx, "framed")
+// asks is one decision of belay's daemon.
+func asks(c *client.Client, inv phases.Invocation) func(context.Context) error {
+	return func(ctx context.Context) error {
+		v, err := c.Invoke(ctx, inv)
+		if err == nil && v.Decision != phases.Allow {
+			err = fmt.Errorf("%s: %s", v.Decision, v.Reason)
+		}
+		return err
+	}
+}
+
+// served starts a daemon in which the policy is bound, and returns the event that it is asked about.
+func (y *yard) served(ctx context.Context) (dir string, pid int, inv phases.Invocation, err error) {
+	bin, err := y.belayBinaries(ctx)
+	if err != nil {
+		return "", 0, inv, err
+	}
+	if inv, _, err = event(); err != nil {
+		return "", 0, inv, err
+	}
+	dir, pid, err = y.daemon(ctx, bin)
+	return dir, pid, inv, err
+}
+
+func openFrames(ctx context.Context, y *yard) ([]subject, error) {
+	socket, echo, err := y.echo(ctx, "framed")
 	if err != nil {
 		return nil, err
 	}
-	conn, err := net.Dial("unix", framed)
+	conn, err := net.Dial("unix", socket)
 	if err != nil {
 		return nil, err
 	}
 	y.atEnd(func() { _ = conn.Close() })
-	plain, plainPID, err := y.echo(ctx, "http")
+	dir, pid, inv, err := y.served(ctx)
 	if err != nil {
 		return nil, err
 	}
-	web := &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", plain)
-		}}}
-	y.atEnd(web.CloseIdleConnections)
-	bin, err := y.belayBinaries(ctx)
+	slim, err := client.Dial(dir)
 	if err != nil {
 		return nil, err
 	}
-	dir, pid, err := y.daemon(ctx, bin)
+	y.atEnd(func() { _ = slim.Close() })
+	whole, err := client.New(client.Options{Socket: filepath.Join(dir, "belay.sock"), Frames: dir, Whole: true})
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Dial(dir)
-	if err != nil {
-		return nil, err
-	}
-	y.atEnd(func() { _ = c.Close() })
-	inv, _, err := event()
-	if err != nil {
-		return nil, err
-	}
+	y.atEnd(func() { _ = whole.Close() })
 	return []subject{
-		{name: "an echo, HTTP", pids: []int{plainPID}, note: "unix socket", do: func(ctx context.Context) error {
-			return post(ctx, web, eventText)
-		}},
-		{name: "an echo, length and bytes", pids: []int{framedPID}, note: "unix socket", do: func(context.Context) error {
+		{name: "an echo, length and bytes", pids: []int{echo}, note: "unix socket", do: func(context.Context) error {
 			if err := writeFrame(conn, eventText); err != nil {
 				return err
 			}
@@ -188,13 +197,35 @@ func openSockets(ctx context.Context, y *yard) ([]subject, error) {
 			}
 			return err
 		}},
-		{name: "belay, HTTP", pids: []int{pid}, note: "durable decision, Go client", do: func(ctx context.Context) error {
-			v, err := c.Invoke(ctx, inv)
-			if err == nil && v.Decision != phases.Allow {
-				err = fmt.Errorf("%s: %s", v.Decision, v.Reason)
-			}
-			return err
+		{name: "belay, frames", pids: []int{pid}, note: "durable decision, Go client", do: asks(slim, inv)},
+		{name: "belay, frames, whole verdict", pids: []int{pid}, note: "with the hooks' reports", do: asks(whole, inv)},
+	}, nil
+}
+
+func openHTTP(ctx context.Context, y *yard) ([]subject, error) {
+	socket, echo, err := y.echo(ctx, "http")
+	if err != nil {
+		return nil, err
+	}
+	web := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		}}}
+	y.atEnd(web.CloseIdleConnections)
+	dir, pid, inv, err := y.served(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(client.Options{Socket: filepath.Join(dir, "belay.sock")})
+	if err != nil {
+		return nil, err
+	}
+	y.atEnd(func() { _ = c.Close() })
+	return []subject{
+		{name: "an echo, HTTP", pids: []int{echo}, note: "unix socket", do: func(ctx context.Context) error {
+			return post(ctx, web, eventText)
 		}},
+		{name: "belay, HTTP", pids: []int{pid}, note: "durable decision, Go client", do: asks(c, inv)},
 	}, nil
 }
 

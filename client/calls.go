@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -22,7 +24,8 @@ var readers = []Role{RoleReview, RoleAdmin}
 
 // Invoke has one invocation decided and returns when the answer is on record. The
 // verdict always holds the decision: with an error, which is ErrSick or
-// ErrRefused, it is a block.
+// ErrRefused, it is a block. Over the framed socket it is a wire.Slim, unless Options.Whole asks
+// for more: Hooks and Masked are empty, PolicyRevision and ActionDigest too.
 func (c *Client) Invoke(ctx context.Context, inv phases.Invocation) (phases.Verdict, error) {
 	return c.InvokeWith(ctx, phases.Request{Invocation: inv})
 }
@@ -36,7 +39,7 @@ func (c *Client) InvokeWith(ctx context.Context, r phases.Request) (phases.Verdi
 	if err != nil {
 		return blocked(inv, "the invocation is not valid"), err
 	}
-	v, err := c.InvokeJSON(ctx, src)
+	v, err := c.decided(ctx, src, inv.Action)
 	if err != nil {
 		b := blocked(inv, v.Reason)
 		b.Event = v.Event
@@ -49,13 +52,36 @@ func (c *Client) InvokeWith(ctx context.Context, r phases.Request) (phases.Verdi
 	return v, nil
 }
 
-// InvokeJSON is Invoke for an invocation that is in the wire form already.
+// InvokeJSON is Invoke for an invocation that is in the wire form already. Its verdict is complete.
 func (c *Client) InvokeJSON(ctx context.Context, src []byte) (phases.Verdict, error) {
 	var v phases.Verdict
-	if src == nil {
-		src = []byte{}
+	within, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	sent, err := c.framed.ask(within, question(daemonapi.FrameInvoke, daemonapi.FlagWhole, src), daemonapi.FrameVerdict, &v)
+	if !sent {
+		if src == nil {
+			src = []byte{}
+		}
+		err = c.call(ctx, request{method: http.MethodPost, path: "/v1/invoke", body: src, roles: []Role{RoleInvoke}}, &v)
 	}
-	err := c.call(ctx, request{method: http.MethodPost, path: "/v1/invoke", body: src, roles: []Role{RoleInvoke}}, &v)
+	return accepted(v, err)
+}
+
+// decided is InvokeJSON with as much of the verdict as the client's options ask for; action is that of src.
+func (c *Client) decided(ctx context.Context, src []byte, action jsontext.Value) (phases.Verdict, error) {
+	if !c.whole {
+		var slim wire.Slim
+		within, cancel := context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+		if sent, err := c.framed.ask(within, question(daemonapi.FrameInvoke, 0, src), daemonapi.FrameVerdict, &slim); sent {
+			return accepted(slim.Verdict(action), err)
+		}
+	}
+	return c.InvokeJSON(ctx, src)
+}
+
+// accepted returns an answer's verdict, or the block that stands for it.
+func accepted(v phases.Verdict, err error) (phases.Verdict, error) {
 	if err == nil && !decides(&v) {
 		err = fmt.Errorf("%w: its verdict is not complete", ErrSick)
 	}
@@ -116,7 +142,21 @@ func (c *Client) ask(ctx context.Context, runtime, event string, payload []byte,
 		Stdout *string `json:"stdout"` // in place of the members of Answer: nil where it is missing
 		Exit   *int    `json:"exit"`
 	}
-	err := c.call(ctx, q, &a)
+	sent := false
+	var err error
+	if max(len(runtime), len(event)) <= daemonapi.MaxName {
+		flags := daemonapi.FlagWhole
+		if headless {
+			flags |= daemonapi.FlagHeadless
+		}
+		within, cancel := context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+		sent, err = c.framed.ask(within, question(daemonapi.FrameEvent, flags,
+			daemonapi.AppendEvent(nil, runtime, event, payload)), daemonapi.FrameAnswer, &a)
+	}
+	if !sent {
+		err = c.call(ctx, q, &a)
+	}
 	if err == nil && !daemonapi.Answers(a.Stdout, a.Exit, a.Stderr) {
 		err = fmt.Errorf("%w: its answer is none that a runtime reads", ErrSick)
 	}

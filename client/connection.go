@@ -47,7 +47,13 @@ func (e *Error) Is(target error) bool { return target == ErrRefused }
 
 // Options are the ways to reach a daemon. Socket or URL is needed.
 type Options struct {
-	Socket string          // path of its unix socket
+	Socket string // path of its unix socket
+	// Frames is the state directory whose framed socket takes what is asked about actions; "": that
+	// goes over HTTP. A daemon without one is asked over HTTP all the same.
+	Frames string
+	// Whole asks for verdicts with the hooks' reports, the redacted pointers, the policy's revision and
+	// the action's digest. Without it a verdict of Invoke may lack them; decisions are the same.
+	Whole  bool
 	URL    string          // of its loopback listener, such as https://127.0.0.1:4170
 	Tokens map[Role]string // on a socket RoleInvoke needs none
 
@@ -65,7 +71,9 @@ type Client struct {
 	base    string
 	tokens  map[Role]string
 	timeout time.Duration
+	whole   bool
 	http    *http.Client
+	framed  framed
 }
 
 const (
@@ -76,7 +84,8 @@ const (
 // it sends anything: on a socket by the uid of the process that listens, at a
 // URL by the key of Certificate. Otherwise calls fail with ErrPeer.
 func New(options Options) (*Client, error) {
-	daemon := &Client{tokens: options.Tokens, timeout: options.Timeout, base: "http://belay"}
+	daemon := &Client{tokens: options.Tokens, timeout: options.Timeout, base: "http://belay",
+		whole: options.Whole, framed: framed{dir: options.Frames}}
 	if daemon.timeout == 0 {
 		daemon.timeout = defaultTime
 	}
@@ -85,7 +94,7 @@ func New(options Options) (*Client, error) {
 	switch {
 	case options.Socket != "" && options.URL == "":
 		transport.DialContext = dialSocket(daemonapi.SocketAt(options.Socket))
-	case options.URL != "" && options.Socket == "":
+	case options.URL != "" && options.Socket == "" && options.Frames == "":
 		target, err := url.Parse(options.URL)
 		if err != nil || target.Scheme != "https" && target.Scheme != "http" || target.Host == "" ||
 			strings.Trim(target.Path, "/") != "" ||
@@ -103,7 +112,7 @@ func New(options Options) (*Client, error) {
 		}
 		transport.DialContext, daemon.base = (&net.Dialer{Timeout: daemonapi.DialTime}).DialContext, "https://"+target.Host
 	default:
-		return nil, errors.New("client: give a socket or a URL")
+		return nil, errors.New("client: give a socket, with or without frames, or a URL")
 	}
 	daemon.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
@@ -126,7 +135,7 @@ func Dial(dir string) (*Client, error) {
 			tokens[r] = t
 		}
 	}
-	return New(Options{Socket: filepath.Join(dir, daemonapi.SocketName), Tokens: tokens})
+	return New(Options{Socket: filepath.Join(dir, daemonapi.SocketName), Frames: dir, Tokens: tokens})
 }
 
 // SetToken gives the client the token of a role. It is not safe while requests run.
@@ -140,6 +149,7 @@ func (c *Client) SetToken(r Role, token string) {
 // Close releases the connections.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
+	c.framed.close()
 	return nil
 }
 

@@ -9,6 +9,12 @@ type Problem struct {
 	Event *phases.EventRef `json:"event,omitzero"`
 }
 
+// FramedProblem is a Problem on the framed socket, which has no status line.
+type FramedProblem struct {
+	Status int `json:"status"` // of HTTP
+	Problem
+}
+
 // ProblemBody says what went wrong. Message is safe to show.
 type ProblemBody struct {
 	Code     string          `json:"code"` // stable; see Code* constants

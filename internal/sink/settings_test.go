@@ -29,7 +29,8 @@ func TestSettingsRejectStatePaths(t *testing.T) {
 	dir := t.TempDir()
 	for _, kind := range []string{"jsonl", "checkpoint"} {
 		for _, name := range []string{
-			"belay.yaml", "trust.yaml", "belay.db", "belay.db-wal", "belay.sock", "belay.lock", "spool.jsonl", "keys/x",
+			"belay.yaml", "trust.yaml", "belay.db", "belay.db-wal", "belay.sock", "frame.sock", "belay.lock", "spool.jsonl",
+			"keys/x",
 			"cache/x", "blobs/sha256/x", "a/../keys/x",
 		} {
 			set, err := sink.Settings(dir, events(t, "    - "+kind+": {path: "+dir+"/"+name+"}\n"))

@@ -38,8 +38,8 @@ func IsOwn(name string) bool {
 		name = file[1:] // see lockName
 	}
 	switch name {
-	case "belay.yaml", "trust.yaml", "revision.json", "clock.json", "belay.db", "belay.sock", "belay.lock", "spool.jsonl",
-		"spool.reserve", "keys", "cache", "blobs":
+	case "belay.yaml", "trust.yaml", "revision.json", "clock.json", "belay.db", "belay.sock", "frame.sock", "belay.lock",
+		"spool.jsonl", "spool.reserve", "keys", "cache", "blobs":
 		return true
 	}
 	return strings.HasPrefix(name, "belay.db-") || strings.HasPrefix(name, "spool.jsonl.")

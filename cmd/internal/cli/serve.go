@@ -36,8 +36,8 @@ func (a *App) serveCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer agents from a daemon: a unix socket, and a loopback port if asked to",
-		Long: `serve keeps the hooks loaded and answers on the socket belay.sock in the state
-directory; the other commands use it while it runs. With --listen it also answers
+		Long: `serve keeps the hooks loaded and answers on the sockets belay.sock (HTTP) and
+frame.sock in the state directory; the other commands use it while it runs. With --listen it also answers
 HTTPS on a loopback address, for programs that cannot use the socket. They know the
 daemon by keys/tls.crt of the state directory, and every request needs a token, such
 as keys/invoke.token. Plain HTTP is answered, too, unless --tls-only is given: who

@@ -18,16 +18,29 @@ import (
 type local struct {
 	dir    string
 	conn   net.Conn
+	framed bool // conn speaks frames, else HTTP
 	opened time.Time
 }
 
-// dialLocal has the errors of daemonapi.DialDir.
+// dialLocal connects to the framed socket, or to that of HTTP where the daemon has no other. It has the
+// errors of daemonapi.DialDir.
 func dialLocal(ctx context.Context, dir string) (*local, error) {
+	conn, err := daemonapi.DialFrames(ctx, dir)
+	if errors.Is(err, daemonapi.ErrNoFrames) {
+		return dialHTTP(ctx, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &local{dir, conn, true, time.Now()}, nil
+}
+
+func dialHTTP(ctx context.Context, dir string) (*local, error) {
 	conn, err := daemonapi.DialDir(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	return &local{dir, conn, time.Now()}, nil
+	return &local{dir, conn, false, time.Now()}, nil
 }
 
 // freshTime bounds the age of a connection on which a question is sent: the daemon ends those
@@ -37,14 +50,59 @@ const freshTime = time.Second
 // Ask returns the answer without the verdicts. The error is of a class of package daemonapi,
 // or the daemon's own refusal.
 func (l *local) Ask(ctx context.Context, runtime string, payload []byte, o adapters.Options) (Answered, error) {
-	if time.Since(l.opened) > freshTime {
-		again, err := dialLocal(ctx, l.dir)
+	fits := max(len(runtime), len(o.Event)) <= daemonapi.MaxName &&
+		len(payload) <= daemonapi.MaxQuestion-2-2*daemonapi.MaxName
+	if time.Since(l.opened) > freshTime || l.framed && !fits {
+		dial := dialLocal
+		if !fits {
+			dial = dialHTTP
+		}
+		again, err := dial(ctx, l.dir)
 		if err != nil {
 			return Answered{}, err
 		}
 		l.Close()
 		*l = *again
 	}
+	body, err := l.question(ctx, runtime, payload, o)
+	if err != nil {
+		return Answered{}, err
+	}
+	var a answer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return Answered{}, fmt.Errorf("%w: its answer cannot be read: %w", daemonapi.ErrSick, err)
+	}
+	if !daemonapi.Answers(a.Stdout, a.Exit, a.Stderr) {
+		return Answered{}, fmt.Errorf("%w: its answer is none that a runtime reads", daemonapi.ErrSick)
+	}
+	return Answered{Answer: adapters.Answer{Stdout: []byte(*a.Stdout), Stderr: a.Stderr, Exit: *a.Exit, Notes: a.Notes}},
+		nil
+}
+
+// question sends the payload, and returns the document with the answer.
+func (l *local) question(ctx context.Context, runtime string, payload []byte, o adapters.Options) ([]byte, error) {
+	if !l.framed {
+		return l.post(ctx, runtime, payload, o)
+	}
+	h := daemonapi.Header{Kind: daemonapi.FrameEvent, Length: 2 + len(runtime) + len(o.Event) + len(payload)}
+	if o.Headless {
+		h.Flags |= daemonapi.FlagHeadless
+	}
+	q := daemonapi.AppendHeader(make([]byte, 0, daemonapi.FrameHeader+h.Length), h)
+	kind, body, err := daemonapi.Exchange(ctx, l.conn, daemonapi.AppendEvent(q, runtime, o.Event, payload))
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == daemonapi.FrameProblem:
+		return nil, problem(body, "it answered with a problem that cannot be read")
+	case kind != daemonapi.FrameAnswer:
+		return nil, fmt.Errorf("%w: it answered something that was not asked", daemonapi.ErrSick)
+	}
+	return body, nil
+}
+
+// post is question over HTTP.
+func (l *local) post(ctx context.Context, runtime string, payload []byte, o adapters.Options) ([]byte, error) {
 	q := daemonapi.Question{Path: "/adapters/" + url.PathEscape(runtime), Accept: daemonapi.AnswerType,
 		Headless: o.Headless, Body: payload}
 	if o.Event != "" {
@@ -53,21 +111,16 @@ func (l *local) Ask(ctx context.Context, runtime string, payload []byte, o adapt
 	r, err := daemonapi.Post(ctx, l.conn, q)
 	switch {
 	case err != nil:
-		return Answered{}, err
+		return nil, err
 	case r.Status != http200:
-		return Answered{}, problem(r)
+		if !r.JSON {
+			r.Body = nil
+		}
+		return nil, problem(r.Body, fmt.Sprintf("it answered with status %d", r.Status))
 	case !r.JSON:
-		return Answered{}, fmt.Errorf("%w: its answer is not JSON", daemonapi.ErrSick)
+		return nil, fmt.Errorf("%w: its answer is not JSON", daemonapi.ErrSick)
 	}
-	var a answer
-	if err := json.Unmarshal(r.Body, &a); err != nil {
-		return Answered{}, fmt.Errorf("%w: its answer cannot be read: %w", daemonapi.ErrSick, err)
-	}
-	if !daemonapi.Answers(a.Stdout, a.Exit, a.Stderr) {
-		return Answered{}, fmt.Errorf("%w: its answer is none that a runtime reads", daemonapi.ErrSick)
-	}
-	return Answered{Answer: adapters.Answer{Stdout: []byte(*a.Stdout), Stderr: a.Stderr, Exit: *a.Exit, Notes: a.Notes}},
-		nil
+	return r.Body, nil
 }
 
 // Close releases the connection.
@@ -84,16 +137,16 @@ type answer struct {
 }
 
 // problem reads a refusal, wire.Problem as far as it is passed on; whatever is none is a daemon
-// that is not well.
-func problem(r daemonapi.Reply) error {
+// that is not well, as otherwise says.
+func problem(body []byte, otherwise string) error {
 	var p struct {
 		Error struct {
 			Code    string `json:"code"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	if !r.JSON || json.Unmarshal(r.Body, &p) != nil || p.Error.Code == "" {
-		return fmt.Errorf("%w: it answered with status %d", daemonapi.ErrSick, r.Status)
+	if json.Unmarshal(body, &p) != nil || p.Error.Code == "" {
+		return fmt.Errorf("%w: %s", daemonapi.ErrSick, otherwise)
 	}
 	return errors.New(p.Error.Message)
 }

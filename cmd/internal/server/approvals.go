@@ -30,11 +30,7 @@ func credential(r *http.Request) string {
 	return "token " + string(client.RoleInvoke)
 }
 
-// hostFor is the host on behalf of a caller: the caller's items are its own.
-func (s *Server) hostFor(r *http.Request) dispatch.Host {
-	return credited{s.host, credential(r)}
-}
-
+// credited is the host on behalf of a caller: the caller's items are its own.
 type credited struct {
 	dispatch.Host
 	credential string

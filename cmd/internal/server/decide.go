@@ -88,36 +88,29 @@ func overloaded() *phases.Fault {
 	return phases.NewFault(phases.KindDeadline, "too many actions are waiting to be decided", kernel.ErrOverloaded)
 }
 
-// invoke answers POST /v1/invoke.
-func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
-	var unfit *phases.Fault // why the action is not looked at
-	src, err := s.readBody(w, r, phases.MaxInputBytes, io.Discard)
-	switch {
-	case given(r).err != nil:
-		unfit = phases.NewFault(phases.KindProtocol, "no parameters are taken here", given(r).err)
-	case err != nil && len(src) <= phases.MaxInputBytes: // a larger body gets its own error
-		unfit = phases.NewFault(phases.KindProtocol, errBody.Error(), err)
-	}
-	ctx, cancel := s.deciding(r)
-	defer cancel()
+// judged is what an invocation came to, whichever way it came in.
+type judged struct {
+	verdict phases.Verdict
+	status  int          // of HTTP; the verdict is the answer only of http.StatusOK
+	problem wire.Problem // else
+}
+
+// judge has an invocation decided for a caller; with unfit it is refused without a look at it.
+func (s *Server) judge(ctx context.Context, credential string, src []byte, unfit *phases.Fault) judged {
 	defer s.calm(ctx)
 	defer s.changed()
 	leave, ok := s.gate.enter(ctx)
 	if !ok {
 		v := dispatch.Refuse(ctx, s.host, src, overloaded())
 		s.gate.turnedAway.Add(1)
-		w.Header().Set("Retry-After", "1")
-		s.write(w, r, http.StatusServiceUnavailable, wire.Problem{Event: v.Event,
-			Error: wire.ProblemBody{Code: wire.CodeOverloaded, Message: v.Reason, Decision: phases.Block}})
-		return
+		return judged{status: http.StatusServiceUnavailable, problem: wire.Problem{Event: v.Event,
+			Error: wire.ProblemBody{Code: wire.CodeOverloaded, Message: v.Reason, Decision: phases.Block}}}
 	}
 	if unfit != nil {
 		v := dispatch.Refuse(ctx, s.host, src, unfit)
 		leave()
-		s.write(w, r, http.StatusBadRequest,
-			wire.Problem{Event: v.Event,
-				Error: wire.ProblemBody{Code: wire.CodeRequest, Message: unfit.Text, Decision: phases.Block}})
-		return
+		return judged{status: http.StatusBadRequest, problem: wire.Problem{Event: v.Event,
+			Error: wire.ProblemBody{Code: wire.CodeRequest, Message: unfit.Text, Decision: phases.Block}}}
 	}
 	done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
 		inv, err := phases.DecodeInvocation(src)
@@ -126,7 +119,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		}
 		return kernel.Refusal{Invocation: inv, Raw: inv.Action, Fault: f}
 	})
-	verdict, err := dispatch.Wire(ctx, s.hostFor(r), src)
+	verdict, err := dispatch.Wire(ctx, credited{s.host, credential}, src)
 	done()
 	leave()
 	if err != nil {
@@ -139,13 +132,45 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		if len(src) > phases.MaxInputBytes {
 			status, p.Error.Code = http.StatusRequestEntityTooLarge, wire.CodeTooLarge
 		}
-		s.write(w, r, status, p)
-		return
+		return judged{status: status, problem: p}
 	}
 	s.log.LogAttrs(ctx, slog.LevelDebug, "decided", slog.String("invocation", verdict.ID),
 		slog.String("phase", string(verdict.Phase)),
 		slog.String("decision", string(verdict.Decision)))
-	s.write(w, r, http.StatusOK, verdict)
+	return judged{verdict: verdict, status: http.StatusOK}
+}
+
+// notWhole is the failure of a question whose body did not come; err is of class errBody.
+func notWhole(err error) *phases.Fault {
+	return phases.NewFault(phases.KindProtocol, errBody.Error(), err)
+}
+
+// invoke answers POST /v1/invoke.
+func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
+	var unfit *phases.Fault // why the action is not looked at
+	src, err := s.readBody(w, r, phases.MaxInputBytes, io.Discard)
+	switch {
+	case given(r).err != nil:
+		unfit = phases.NewFault(phases.KindProtocol, "no parameters are taken here", given(r).err)
+	case err != nil && len(src) <= phases.MaxInputBytes: // a larger body gets its own error
+		unfit = notWhole(err)
+	}
+	ctx, cancel := s.deciding(r)
+	defer cancel()
+	out := s.judge(ctx, credential(r), src, unfit)
+	switch out.status {
+	case http.StatusOK:
+		s.write(w, r, out.status, out.verdict)
+		return
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+	}
+	s.write(w, r, out.status, out.problem)
+}
+
+// noRuntime is the problem of a payload of a runtime that there is no adapter for.
+func noRuntime() wire.ProblemBody {
+	return wire.ProblemBody{Code: wire.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block}
 }
 
 // adapter answers POST /adapters/RUNTIME, as `belay eval --runtime` does. Whatever
@@ -154,8 +179,7 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	adapter, ok := s.o.Runtimes[r.PathValue("runtime")]
 	if !ok {
-		s.problem(w, r, http.StatusNotFound,
-			wire.ProblemBody{Code: wire.CodeNotFound, Message: "this runtime is not known", Decision: phases.Block})
+		s.problem(w, r, http.StatusNotFound, noRuntime())
 		return
 	}
 	full := strings.TrimSpace(r.Header.Get("Accept")) == daemonapi.AnswerType
@@ -177,25 +201,50 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	if opts.Cut = bodyErr != nil; len(payload) > opts.Limit() {
 		opts.Scan = scan
 	}
-
+	var unfit *phases.Fault
+	switch {
+	case params.err != nil:
+		unfit = phases.NewFault(phases.KindProtocol,
+			"the address that the hook is registered with has parameters that belay does not know", params.err)
+	case bodyErr != nil:
+		unfit = notWhole(bodyErr)
+	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
+	out := s.answer(ctx, credential(r), adapter, payload, opts, unfit)
+	if full {
+		s.write(w, r, http.StatusOK, wholeAnswer(out))
+		return
+	}
+	status, contentType, body := out.Answer.HTTP()
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// wholeAnswer is an answer as a hook command reads it.
+func wholeAnswer(out dispatch.Answered) client.Answer {
+	a := client.Answer{Stdout: string(out.Answer.Stdout), Stderr: out.Answer.Stderr, Exit: out.Answer.Exit,
+		Notes: out.Answer.Notes, Verdicts: out.Verdicts}
+	if a.Notes == nil {
+		a.Notes = []string{}
+	}
+	return a
+}
+
+// answer has a runtime's payload decided for a caller, and logs what the runtime does not read;
+// with unfit the payload is refused without a look at it.
+func (s *Server) answer(ctx context.Context, credential string, adapter adapters.Adapter, payload []byte,
+	opts adapters.Options, unfit *phases.Fault) (out dispatch.Answered) {
 	defer s.calm(ctx)
 	defer s.changed()
-	refuse := func(f *phases.Fault) dispatch.Answered {
-		return dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, f)
-	}
-	var out dispatch.Answered
 	switch leave, ok := s.gate.enter(ctx); {
 	case !ok:
-		out = refuse(overloaded())
+		out = dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, overloaded())
 		s.gate.turnedAway.Add(1)
-	case params.err != nil:
-		out = refuse(phases.NewFault(phases.KindProtocol,
-			"the address that the hook is registered with has parameters that belay does not know", params.err))
-		leave()
-	case bodyErr != nil:
-		out = refuse(phases.NewFault(phases.KindProtocol, errBody.Error(), bodyErr))
+	case unfit != nil:
+		out = dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, unfit)
 		leave()
 	default:
 		done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
@@ -209,11 +258,11 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 			}
 			return r
 		})
-		out = dispatch.Runtime(ctx, s.hostFor(r), adapter, payload, opts)
+		out = dispatch.Runtime(ctx, credited{s.host, credential}, adapter, payload, opts)
 		done()
 		leave()
 	}
-	if out.Err != nil && !errors.Is(out.Err, errBody) { // readBody has told of that
+	if out.Err != nil && !errors.Is(out.Err, errBody) { // who read the body has told of that
 		s.log.LogAttrs(ctx, slog.LevelWarn, "a runtime's event could not be decided",
 			slog.String("runtime", adapter.Runtime()),
 			slog.Any("error", out.Err))
@@ -221,18 +270,5 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 	for _, n := range out.Answer.Notes {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "note", slog.String("runtime", adapter.Runtime()), slog.String("note", n))
 	}
-	if full {
-		a := client.Answer{Stdout: string(out.Answer.Stdout), Stderr: out.Answer.Stderr, Exit: out.Answer.Exit,
-			Notes: out.Answer.Notes, Verdicts: out.Verdicts}
-		if a.Notes == nil {
-			a.Notes = []string{}
-		}
-		s.write(w, r, http.StatusOK, a)
-		return
-	}
-	status, contentType, body := out.Answer.HTTP()
-	w.Header().Set("Content-Type", contentType)
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	return out
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -63,7 +64,9 @@ func (s *Server) drain(ctx context.Context) {
 	defer cancel()
 	giveUp := time.AfterFunc(s.o.Drain*3/4, s.ending.end)
 	defer giveUp.Stop()
-	err := s.http.Shutdown(ctx)
+	framed := make(chan error, 1)
+	go func() { framed <- s.frames.shutdown(ctx) }()
+	err := errors.Join(s.http.Shutdown(ctx), <-framed)
 	if err == nil {
 		return
 	}
@@ -84,4 +87,5 @@ func (s *Server) drain(ctx context.Context) {
 	case <-time.After(time.Second):
 	}
 	_ = s.http.Close()
+	s.frames.close()
 }

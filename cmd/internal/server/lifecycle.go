@@ -123,6 +123,7 @@ type Server struct {
 	lost          bool   // another process has the directory, and perhaps a socket of its own; of Serve
 	socket        string // path
 	unix          net.Listener
+	frames        *frameServer // nil before open
 	tcp           net.Listener // nil without Options.Listen
 	hosts         []string     // what a Host header may say on tcp
 	http          *http.Server
@@ -210,6 +211,9 @@ func (s *Server) open() error {
 		return err
 	}
 	s.unix = s.limit(s.unix)
+	if err := s.openFrames(dir); err != nil {
+		return err
+	}
 	if listen != "" {
 		identity, err := openIdentity(dir)
 		if err != nil {
@@ -236,6 +240,12 @@ func (s *Server) release() {
 			_ = os.Remove(s.socket)
 		}
 		_ = s.unix.Close()
+	}
+	if s.frames != nil {
+		if !s.lost {
+			_ = os.Remove(s.frames.path)
+		}
+		_ = s.frames.listener.Close()
 	}
 	if s.tcp != nil {
 		_ = s.tcp.Close()
@@ -269,7 +279,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.begin(ctx)
 	lost := make(chan error, 1)
 	go func() { lost <- s.guardLock(watching) }()
-	failed := make(chan error, 2)
+	failed := make(chan error, 3)
+	go func() { failed <- s.frames.serve(s.framed) }()
 	for _, l := range []net.Listener{s.unix, s.tcp} {
 		if l == nil {
 			continue
@@ -279,6 +290,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	select {
 	case err := <-failed:
 		_ = s.http.Close()
+		s.frames.close()
 		return fmt.Errorf("server: %w", err)
 	case err := <-lost:
 		if err != nil {

@@ -22,7 +22,7 @@ func TestSocketMode(t *testing.T) {
 	d := startDaemon(t)
 	umask(old)
 	for path, want := range map[string]fs.FileMode{
-		"belay.sock": 0o600, "belay.lock": 0o600, "keys": 0o700,
+		"belay.sock": 0o600, "frame.sock": 0o600, "belay.lock": 0o600, "keys": 0o700,
 		"keys/invoke.token": 0o600, "keys/review.token": 0o600, "keys/admin.token": 0o600, "keys/invoke.hash": 0o600,
 		"keys/admin.hash": 0o600,
 	} {

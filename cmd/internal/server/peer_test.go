@@ -1,12 +1,16 @@
 package server_test
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 
+	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/highwater/highwatertest"
 )
 
@@ -25,6 +29,9 @@ func TestMain(m *testing.M) {
 }
 
 func childCall(path, token string) int {
+	if filepath.Base(path) == daemonapi.FrameSocketName {
+		return childFrame(path)
+	}
 	req, err := http.NewRequest("GET", "http://belay/v1/status", nil)
 	if err != nil {
 		return 1
@@ -38,5 +45,18 @@ func childCall(path, token string) int {
 	defer resp.Body.Close()
 	b, _ := io.ReadAll(resp.Body)
 	fmt.Println(resp.StatusCode, string(b))
+	return 0
+}
+
+// childFrame says what the framed socket answers to an invocation.
+func childFrame(path string) int {
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		fmt.Println("error", err)
+		return 0
+	}
+	defer conn.Close()
+	_, body, err := daemonapi.Exchange(context.Background(), conn, frame(daemonapi.FrameInvoke, 0, asked))
+	fmt.Println(string(body), err)
 	return 0
 }

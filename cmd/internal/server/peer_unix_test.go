@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/daemonapi"
 )
 
 // Another user is refused by who he is, even with a valid token and with the
@@ -19,11 +20,12 @@ import (
 func TestAnotherUserIsRefused(t *testing.T) {
 	d := startDaemon(t)
 	token := d.token(t, client.RoleAdmin)
-	run := func(uid int) string {
+	framed := filepath.Join(d.dir, daemonapi.FrameSocketName)
+	at := func(socket string, uid int) string {
 		exe := filepath.Join(d.dir, "child")
 		copyFile(t, os.Args[0], exe)
 		cmd := exec.Command(exe)
-		cmd.Env = []string{childEnv + "=" + d.server.Socket(), "BELAY_TEST_TOKEN=" + token}
+		cmd.Env = []string{childEnv + "=" + socket, "BELAY_TEST_TOKEN=" + token}
 		if uid != os.Getuid() {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 		}
@@ -33,8 +35,12 @@ func TestAnotherUserIsRefused(t *testing.T) {
 		}
 		return string(out)
 	}
+	run := func(uid int) string { return at(d.server.Socket(), uid) }
 	if out := run(os.Getuid()); !strings.HasPrefix(out, "200 ") {
 		t.Fatalf("the owner is refused: %s", out)
+	}
+	if out := at(framed, os.Getuid()); !strings.Contains(out, `"decision":"allow"`) {
+		t.Fatalf("the owner is refused in frames: %s", out)
 	}
 	if os.Getuid() != 0 {
 		return // TestCheckPeer shows the rest without another uid
@@ -46,11 +52,19 @@ func TestAnotherUserIsRefused(t *testing.T) {
 	if out := run(nobody); !strings.Contains(out, "permission denied") {
 		t.Errorf("the mode of the socket lets others in: %s", out)
 	}
-	if err := os.Chmod(d.server.Socket(), 0o666); err != nil {
-		t.Fatal(err)
+	if out := at(framed, nobody); !strings.Contains(out, "permission denied") {
+		t.Errorf("the mode of the framed socket lets others in: %s", out)
+	}
+	for _, socket := range []string{d.server.Socket(), framed} {
+		if err := os.Chmod(socket, 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if out := run(nobody); !strings.HasPrefix(out, "403 ") || !strings.Contains(out, wire.CodeForbidden) {
 		t.Errorf("another user got in: %s", out)
+	}
+	if out := at(framed, nobody); !strings.HasPrefix(out, `{"status":403,"error":{"code":"forbidden",`) {
+		t.Errorf("another user got in by a frame: %s", out)
 	}
 }
 

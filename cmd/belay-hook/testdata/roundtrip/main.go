@@ -1,12 +1,13 @@
-// Command roundtrip is the least that a program can do for one event: it sends standard input to
-// a path of the daemon's socket and prints what comes back. BenchmarkEvent measures against it.
+// Command roundtrip is the least that a program can do for one event: it sends standard input as one
+// frame to the daemon's framed socket and prints what comes back. BenchmarkEvent and bench measure
+// against it.
 package main
 
 import (
+	"encoding/binary"
 	"io"
 	"net"
 	"os"
-	"strconv"
 )
 
 func main() {
@@ -14,8 +15,16 @@ func main() {
 	if err != nil {
 		os.Exit(1)
 	}
-	body, _ := io.ReadAll(os.Stdin)
-	_, _ = conn.Write(append([]byte("POST "+os.Args[2]+" HTTP/1.0\r\nHost: belay\r\nContent-Type: application/json\r\n"+
-		"Content-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"), body...))
-	_, _ = io.Copy(os.Stdout, conn)
+	payload, _ := io.ReadAll(os.Stdin)
+	runtime := os.Args[2]
+	frame := binary.BigEndian.AppendUint32([]byte{0xBE, 1, 2, 0}, uint32(len(payload)+len(runtime)+2))
+	frame = append(append(append(frame, byte(len(runtime))), runtime...), 0)
+	_, _ = conn.Write(append(frame, payload...))
+	var header [8]byte
+	if _, err := io.ReadFull(conn, header[:]); err != nil {
+		os.Exit(1)
+	}
+	answer := make([]byte, binary.BigEndian.Uint32(header[4:]))
+	_, _ = io.ReadFull(conn, answer)
+	_, _ = os.Stdout.Write(answer)
 }

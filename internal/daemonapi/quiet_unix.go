@@ -1,0 +1,30 @@
+//go:build unix
+
+package daemonapi
+
+import (
+	"errors"
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// Quiet reports whether a connection is open and nothing has come on it: then a question can be sent.
+// It does not wait.
+func Quiet(conn net.Conn) bool {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		return false
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return false
+	}
+	quiet := false
+	err = raw.Control(func(fd uintptr) {
+		var b [1]byte
+		_, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		quiet = errors.Is(err, unix.EAGAIN) // 0 bytes without an error: it was closed
+	})
+	return err == nil && quiet
+}
