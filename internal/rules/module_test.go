@@ -89,9 +89,9 @@ func TestModulesAskForWhatRulesNeed(t *testing.T) {
 		phases, mutates, wants, imports string
 	}{
 		{rules.Judges, "pre_tool spawn", "", "block request_approval shell_parse state_get state_put",
-			"block fail input_get input_kind log reply_read request_approval shell_parse state_get state_put"},
+			"block fail input_get input_kind input_read log reply_read request_approval shell_parse state_get state_put"},
 		{rules.Changes, "post_tool", "post_tool", "block pattern_match rewrite:/result",
-			"block fail input_get input_kind log pattern_match reply_read rewrite"},
+			"block fail input_get input_kind input_read log pattern_match reply_read rewrite"},
 	} {
 		module := build(t, both, c.part)
 		m := manifest(t, module)

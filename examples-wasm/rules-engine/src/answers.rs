@@ -15,6 +15,7 @@ use crate::reason;
 /// What the rules of one turn say so far.
 #[derive(Default)]
 pub struct Answers {
+    may_ask: bool,
     block: Option<(String, Vec<&'static str>)>, // the reason, and the rules that give it
     asks: Vec<(String, Vec<&'static str>)>,
     /// Why it cannot be told whether a rule applies that asks for that.
@@ -29,6 +30,13 @@ pub struct Answers {
 const MAX_ASKS: usize = 8;
 
 impl Answers {
+    /// Of a turn in a phase.
+    pub fn of(phase: &str) -> Answers {
+        // Where a person cannot be asked, what asks blocks.
+        let may_ask = matches!(phase, "pre_plan" | "pre_send" | "pre_tool" | "state_transition" | "spawn");
+        Answers { may_ask, ..Answers::default() }
+    }
+
     /// Takes the answer of a rule that applies, or of which that cannot be told.
     pub fn add(&mut self, index: &Index, facts: &Facts, rule: usize, holds: &Holds) -> Read<()> {
         let name = index.text(rule)?;
@@ -77,10 +85,10 @@ impl Answers {
                 }
             }
             7 => {
-                let signed = input::text("/metadata/stage/tier").as_deref() == Some("trusted");
-                let stage = input::text("/metadata/stage/value").filter(|_| signed);
+                let signed = facts.text("/metadata/stage/tier").as_deref() == Some("trusted");
+                let stage = facts.text("/metadata/stage/value").filter(|_| signed);
                 let stages = index.texts(at + 16, index.size(at + 12)?)?;
-                if !stage.map_or(false, |s| stages.contains(&s.as_str())) {
+                if !stage.map_or(false, |s| stages.contains(&&*s)) {
                     let text = format!("{} (rule {})", reason::of(index.text(at + 4)?, facts)?, name);
                     self.refuse(index.word(at)? == 1, text, &[name]);
                 }
@@ -106,7 +114,7 @@ impl Answers {
 
     fn refuse(&mut self, ask: bool, text: String, rules: &[&'static str]) {
         let answer = (text, rules.to_vec());
-        if ask && may_ask() {
+        if ask && self.may_ask {
             if self.asks.len() < MAX_ASKS && !self.asks.contains(&answer) {
                 self.asks.push(answer);
             }
@@ -188,8 +196,8 @@ impl Answers {
         let (most, window) = (index.size(at)?, i64::from(index.word(at + 4)?));
         let by = ["/session", "/agent", "/user"];
         let by = by.get(index.size(at + 8)?).ok_or("the index of the rules is damaged")?;
-        let now = seconds().ok_or("the invocation has no time")?;
-        let subject = hash(&input::text(by).unwrap_or_default());
+        let now = seconds(facts).ok_or("the invocation has no time")?;
+        let subject = hash(facts.text(by).as_deref().unwrap_or(""));
         let key = format!("limit/{}", name);
         let stored = match hook::state_get(&key) {
             Ok(bytes) => bytes,
@@ -235,15 +243,16 @@ impl Answers {
         let label = index.text(at)?;
         let n = index.size(at + 8)?;
         let rest = at + 12 + 8 * n;
-        let phase = input::text("/phase").unwrap_or_default();
-        for pointer in index.texts(at + 12, n)?.into_iter().filter(|p| masks::may_change(&phase, p)) {
+        let phase = facts.text("/phase");
+        let phase = phase.as_deref().unwrap_or("");
+        for pointer in index.texts(at + 12, n)?.into_iter().filter(|p| masks::may_change(phase, p)) {
             let leaves = facts.leaves(pointer);
             if leaves.doubt.is_some() {
-                self.refuse(false, format!("there is more text than the rule {} can search", name), &[name]);
+                self.refuse(false, too_much(facts, name), &[name]);
             }
             for pattern in patterns(index, rest + 4, index.size(rest)?)? {
                 if self.masks.search(facts, &leaves, &pattern, label, name)?.is_none() {
-                    self.refuse(false, format!("there is more text than the rule {} can search", name), &[name]);
+                    self.refuse(false, too_much(facts, name), &[name]);
                     return Ok(());
                 }
             }
@@ -273,6 +282,6 @@ fn hash(s: &str) -> u64 {
     s.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
 }
 
-fn may_ask() -> bool {
-    matches!(input::text("/phase").as_deref(), Some("pre_plan" | "pre_send" | "pre_tool" | "state_transition" | "spawn"))
+fn too_much(facts: &Facts, rule: &str) -> String {
+    format!("there is more text than the rule {} can search, in {} bytes", rule, facts.work.input())
 }

@@ -1,8 +1,7 @@
 //! The texts among a tool's arguments, with what the names of their members say about them.
 
-use std::borrow::Cow;
-
-use crate::scan::{plain, Scan};
+use crate::quoting::Quoted;
+use crate::scan::Scan;
 
 /// What a member's name says about the texts in it, or in arrays in it.
 #[derive(Clone, Copy, PartialEq)]
@@ -69,19 +68,23 @@ impl Class {
 }
 
 /// Calls f for each text that is a member, or stands in arrays in one, until f says that it is enough. Whether all of
-/// the document was read, or f had enough.
-pub fn texts<'a>(source: &'a str, mut f: impl FnMut(Class, Cow<'a, str>) -> bool) -> bool {
+/// the document was read, or f had enough; and in how many steps.
+pub fn texts<'a>(source: &'a str, mut f: impl FnMut(Class, Quoted<'a>) -> bool) -> (bool, usize) {
     let mut scan = Scan::new(source);
     while let Some(text) = scan.text() {
-        let class = match scan.frames.iter_mut().rev().find(|frame| !frame.name.is_empty()) {
-            Some(frame) => *frame.note.get_or_insert_with(|| Class::of(&plain(frame.name)).0),
+        let member = scan.frames.last().map_or(0, |frame| frame.member);
+        let class = match member.checked_sub(1).and_then(|i| scan.frames.get_mut(i)) {
+            Some(frame) => match frame.note {
+                Some(class) => class,
+                None => *frame.note.insert(Class::of(&frame.name.plain()).0),
+            },
             None => continue,
         };
         if !f(Class(class), text) {
-            return true;
+            return (true, scan.rounds);
         }
     }
-    scan.complete()
+    (scan.complete(), scan.rounds)
 }
 
 #[cfg(test)]
@@ -93,9 +96,9 @@ mod tests {
         let json = r#"{"file_path":"a","x":{"Target-Dir":["b",["c",{"y":"d"}]]},"patch":"e","url":["f"],"HOST":"g","command":"h","n":1}"#;
         let mut out = String::new();
         assert!(texts(json, |class, text| {
-            out += &format!("{}{} ", text, class.0);
+            out += &format!("{}{} ", text.plain(), class.0);
             true
-        }));
+        }).0);
         assert_eq!(out, "a1 b1 c1 d0 e2 f4 g8 h16 ");
         let long = format!("{}_path", "\u{e9}".repeat(100));
         assert_eq!((Class::of(&long).0, Class::of(&format!("{}url", long)).0), (1, 0));
@@ -107,8 +110,8 @@ mod tests {
         assert!(texts(r#"{"a":["x","y","z"]"#, |_, _| {
             n += 1;
             n < 2
-        }));
+        }).0);
         assert_eq!(n, 2);
-        assert!(!texts(r#"{"a":["x","y","z"]"#, |_, _| true));
+        assert!(!texts(r#"{"a":["x","y","z"]"#, |_, _| true).0);
     }
 }

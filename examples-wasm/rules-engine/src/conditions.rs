@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use belay_hook as hook;
 use hook::analysis::{self, Command, Syntax};
-use hook::{config, input};
+use hook::config;
 
 use crate::facts::{cut, Facts, Read};
 use crate::index::Index;
 use crate::leaves::Leaf;
+use crate::question::{self, Found};
 use crate::wild;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -55,44 +56,58 @@ pub fn holds(index: &Index, facts: &Facts, at: usize) -> Read<Holds> {
     let kind = index.word(at)? & 0xff;
     let n = index.size(at + 4)?;
     let body = at + 8;
+    if !facts.work.left() {
+        return Ok(Holds::Maybe(facts.work.why()));
+    }
     match kind {
-        1 => named(index, "/runtime", body, n),
-        2 => named(index, "/agent", body, n),
-        3 => named(index, "/user", body, n),
+        1 => named(index, facts, "/runtime", body, n),
+        2 => named(index, facts, "/agent", body, n),
+        3 => named(index, facts, "/user", body, n),
         4 => {
             let patterns = index.texts(body, n)?;
             Ok(Holds::of(facts.tools()?.iter().any(|t| patterns.iter().any(|p| wild::matches(p, t)))))
         }
         5 => {
-            let server = input::text("/mcp/server").or_else(|| {
-                let tool = input::text("/tool")?;
-                tool.strip_prefix("mcp:")?.split(':').next().map(String::from)
-            });
+            let (server, tool) = (facts.text("/mcp/server"), facts.text("/tool"));
+            let of_tool = || tool.as_deref()?.strip_prefix("mcp:")?.split(':').next();
             let patterns = index.texts(body, n)?;
-            Ok(Holds::of(server.map_or(false, |s| patterns.iter().any(|p| wild::matches(p, &s)))))
+            Ok(Holds::of(server.as_deref().or_else(of_tool).map_or(false, |s| patterns.iter().any(|p| wild::matches(p, s)))))
         }
         6 => command(index, facts, body, n),
         7 => path(index, facts, body, n),
         8 => {
             let patterns = index.texts(body, n)?;
             let hosts = facts.hosts()?;
+            if !compare(facts, &patterns, &hosts.list) {
+                return Ok(Holds::Maybe(facts.work.why()));
+            }
             let known = |h: &&String| patterns.iter().any(|p| wild::matches(p, h));
             Ok(host(facts, hosts.list.iter().find(known), &hosts.doubt))
         }
         9 => {
             let patterns = index.texts(body, n)?;
             let hosts = facts.hosts()?;
+            if !compare(facts, &patterns, &hosts.list) {
+                return Ok(Holds::Maybe(facts.work.why()));
+            }
             let other = |h: &&String| !patterns.iter().any(|p| wild::matches(p, h));
             Ok(host(facts, hosts.list.iter().find(other), &hosts.doubt))
         }
-        10 => Ok(Holds::of(input::get(index.text(body)?).map_or(0, |s| s.len()) > n)),
+        10 => Ok(Holds::of(facts.size(index.text(body)?) > n)),
         11 => text(index, facts, body, n),
-        12 => time(index, body, n),
-        13 => annotation(index, body, n),
-        14 => claimed(index, body, n),
+        12 => time(index, facts, body, n),
+        13 => annotation(index, facts, body, n),
+        14 => claimed(index, facts, body, n),
         15 => configured(index, body, n),
         _ => Err("the index of the rules has a condition that this engine does not know".into()),
     }
+}
+
+/// Takes what it costs to compare texts with patterns in which * stands for any text.
+fn compare(facts: &Facts, patterns: &[&str], texts: &[String]) -> bool {
+    let bytes: usize = texts.iter().map(|t| t.len() + 4).sum();
+    let each: usize = patterns.iter().map(|p| if p.len() > 1 && p.contains('*') { 4 * p.len() } else { 40 }).sum();
+    facts.work.take(bytes.saturating_mul(each) / 4)
 }
 
 fn host(facts: &Facts, found: Option<&String>, doubt: &Option<String>) -> Holds {
@@ -102,9 +117,10 @@ fn host(facts: &Facts, found: Option<&String>, doubt: &Option<String>) -> Holds 
     Holds::or_doubt(found.is_some(), doubt)
 }
 
-fn named(index: &Index, at: &str, body: usize, n: usize) -> Read<Holds> {
-    let name = input::text(at).unwrap_or_default();
-    Ok(Holds::of(index.texts(body, n)?.iter().any(|p| wild::matches(p, &name))))
+fn named(index: &Index, facts: &Facts, at: &str, body: usize, n: usize) -> Read<Holds> {
+    let name = facts.text(at);
+    let name = name.as_deref().unwrap_or("");
+    Ok(Holds::of(index.texts(body, n)?.iter().any(|p| wild::matches(p, name))))
 }
 
 /// n offsets of command patterns: the program; words of the subcommand; flags, each a list of alternatives; arguments;
@@ -112,6 +128,7 @@ fn named(index: &Index, at: &str, body: usize, n: usize) -> Read<Holds> {
 fn command(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
     let commands = facts.commands()?;
     let mut maybe = None;
+    facts.work.take(EACH * n * commands.list.len());
     for i in 0..n {
         let at = index.size(body + 4 * i)?;
         let program = index.text(at)?;
@@ -123,7 +140,11 @@ fn command(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
             Ok(list)
         };
         let (sub, flags, args, valued) = (texts(counts[0])?, texts(counts[1])?, texts(counts[2])?, texts(counts[3])?);
+        let patterns: usize = [&sub, &flags, &args, &valued].iter().flat_map(|list| list.iter()).map(|text| text.len() + EACH).sum();
         for c in commands.list.iter().filter(|c| program == "*" || program == c.name) {
+            if !facts.work.take(c.words.len() * patterns) {
+                return Ok(Holds::Maybe(facts.work.why()));
+            }
             match one_command(c, &sub, &flags, &args, &valued) {
                 Holds::Yes => {
                     facts.met.borrow_mut().command = Some((c.name.clone(), c.line()));
@@ -246,6 +267,9 @@ fn flag(c: &Command, flag: &str) -> Option<bool> {
 }
 
 const GLOB_TEXT: usize = 4096;
+const QUESTION: usize = 8 << 10; // bytes of the texts of one question
+const EACH: usize = 32; // fuel of a comparison, and bytes that a question costs beside its texts
+const CELL: usize = 40; // fuel of a place of a pattern against one of another
 
 /// n patterns, each with the directory that it counts from: 0 none, 1 home, 2 the working directory.
 fn path(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
@@ -260,10 +284,14 @@ fn path(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
         });
     }
     let mut doubt = paths.doubt.clone();
+    let each: usize = patterns.iter().map(|p| p.len() + 4).sum();
     let mut keys: Vec<(&str, &str)> = Vec::new(); // with the paths that they stand for
     for p in &paths.list {
         for key in &p.keys {
             if p.glob {
+                if !facts.work.take(CELL * each * key.len()) {
+                    return Ok(Holds::Maybe(facts.work.why()));
+                }
                 let (home, cwd) = &*facts.folders()?;
                 let key = match key.strip_prefix("~/") {
                     Some(rest) => format!("{}/{}", home, rest),
@@ -288,16 +316,48 @@ fn path(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
             }
         }
     }
-    keys.sort_unstable();
-    keys.dedup_by_key(|k| k.0);
-    for some in keys.chunks(32) {
-        let texts: Vec<&str> = some.iter().map(|k| k.0).collect();
-        if let Some(m) = analysis::pattern_match(Syntax::Glob, &patterns, &texts)?.first() {
-            facts.met.borrow_mut().path = some.get(m.text).map(|k| k.1.to_string());
-            return Ok(Holds::Yes);
+    let mut rest = keys.as_slice();
+    while !rest.is_empty() {
+        let (mut n, mut size) = (0, 0);
+        while n < rest.len() && n < 32 && (n == 0 || size + rest[n].0.len() < QUESTION) {
+            size += rest[n].0.len() + 1;
+            n += 1;
+        }
+        if !facts.work.take((size + EACH) * (60 + 4 * each)) {
+            return Ok(Holds::Maybe(facts.work.why()));
+        }
+        let (some, others) = rest.split_at(n);
+        rest = others;
+        match globs(&patterns, some)? {
+            Some(Some(n)) => {
+                facts.met.borrow_mut().path = Some(some[n].1.to_string());
+                return Ok(Holds::Yes);
+            }
+            Some(None) => {}
+            None => drop(doubt.get_or_insert_with(|| "a path is too long to be compared".to_string())),
         }
     }
     Ok(Holds::or_doubt(false, &doubt))
+}
+
+/// The first of the keys that a pattern matches. None where that is too much for the host, even for one key.
+fn globs(patterns: &[String], keys: &[(&str, &str)]) -> Read<Option<Option<usize>>> {
+    let texts: Vec<&str> = keys.iter().map(|k| k.0).collect();
+    match analysis::pattern_match(Syntax::Glob, patterns, &texts) {
+        Ok(found) => return Ok(Some(found.first().map(|m| m.text))),
+        Err(hook::Errno::TooLarge) if keys.len() > 1 => {}
+        Err(hook::Errno::TooLarge) => return Ok(None),
+        Err(e) => return Err(e.into()),
+    }
+    let mut told = true;
+    for n in 0..keys.len() {
+        match globs(patterns, &keys[n..=n])? {
+            Some(Some(_)) => return Ok(Some(Some(n))),
+            Some(None) => {}
+            None => told = false,
+        }
+    }
+    Ok(told.then(|| None))
 }
 
 /// A text as a pattern that matches it alone.
@@ -376,7 +436,6 @@ fn text(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
 }
 
 fn search(facts: &Facts, leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
-    let long = || "a text is too long to be searched".to_string();
     let mut doubt = None;
     for pattern in patterns {
         let mut all: Vec<Cow<str>> = Vec::new();
@@ -391,7 +450,7 @@ fn search(facts: &Facts, leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
             }
             match pieces(&leaf.text, pattern) {
                 Some(some) => all.extend(some.into_iter().map(|(_, s)| Cow::Borrowed(s))),
-                None => drop(doubt.get_or_insert_with(long)),
+                None => drop(doubt.get_or_insert_with(|| too_long(&leaf.text))),
             }
         }
         if !short.is_empty() {
@@ -404,14 +463,11 @@ fn search(facts: &Facts, leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
                 size += all[to].len();
                 to += 1;
             }
-            if !facts.may_search(size, pattern) {
-                return Ok(Holds::Maybe("there is more text than can be searched".to_string()));
-            }
-            match analysis::pattern_match(Syntax::Re2, &[pattern.text], &all[from..to]) {
-                Ok(found) if !found.is_empty() => return Ok(Holds::Yes),
-                Ok(_) => {}
-                Err(hook::Errno::TooLarge) => drop(doubt.get_or_insert_with(long)),
-                Err(e) => return Err(e.into()),
+            match question::matches(facts, pattern, &all[from..to])? {
+                Found::Matches(found) if !found.is_empty() => return Ok(Holds::Yes),
+                Found::Matches(_) => {}
+                Found::TooLong => drop(doubt.get_or_insert_with(|| too_long(&all[from]))),
+                Found::TooMuch => return Ok(Holds::Maybe(facts.work.why())),
             }
             from = to;
         }
@@ -420,6 +476,10 @@ fn search(facts: &Facts, leaves: &[Leaf], patterns: &[Pattern]) -> Read<Holds> {
         Some(why) => Holds::Maybe(why),
         None => Holds::No,
     })
+}
+
+fn too_long(text: &str) -> String {
+    format!("a text is too long to be searched: {} bytes", text.len())
 }
 
 const SHORT: usize = 256;
@@ -437,9 +497,9 @@ pub fn join(lines: &mut String, text: &str) {
 }
 
 /// n is the days, Sunday the lowest bit; from and to in minutes of the day; minutes east of UTC.
-fn time(index: &Index, body: usize, days: usize) -> Read<Holds> {
+fn time(index: &Index, facts: &Facts, body: usize, days: usize) -> Read<Holds> {
     let (from, to, east) = (index.word(body)?, index.word(body + 4)?, index.word(body + 8)? as i32);
-    let now = match input::text("/time").as_deref().and_then(minutes) {
+    let now = match facts.text("/time").as_deref().and_then(minutes) {
         Some(now) => now + i64::from(east),
         None => return Ok(Holds::Maybe("the invocation has no time".into())),
     };
@@ -470,18 +530,21 @@ fn minutes(s: &str) -> Option<i64> {
     Some((days * 24 + hour) * 60 + minute)
 }
 
-pub fn seconds() -> Option<i64> {
-    let s = input::text("/time")?;
+pub fn seconds(facts: &Facts) -> Option<i64> {
+    let s = facts.text("/time")?;
     Some(minutes(&s)? * 60 + s.get(17..19)?.parse::<i64>().ok()?)
 }
 
 /// The pointer of the entry; whether a trusted hook must have written it; n values as JSON, none for any.
-fn annotation(index: &Index, body: usize, n: usize) -> Read<Holds> {
-    let at = index.text(body)?;
-    if index.word(body + 8)? == 1 && input::text(&format!("{}/tier", at)).as_deref() != Some("trusted") {
+fn annotation(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
+    let entry = match facts.metadata(index.text(body)?)? {
+        Some(entry) => entry,
+        None => return Ok(Holds::No),
+    };
+    if index.word(body + 8)? == 1 && entry.text("tier") != "trusted" {
         return Ok(Holds::No);
     }
-    let value = match input::value(&format!("{}/value", at)) {
+    let value = match entry.get("value") {
         Some(v) => v.to_json(),
         None => return Ok(Holds::No),
     };
@@ -489,9 +552,9 @@ fn annotation(index: &Index, body: usize, n: usize) -> Read<Holds> {
 }
 
 /// What the caller says of itself: the pointer, and n patterns. Where it says nothing, it cannot be told.
-fn claimed(index: &Index, body: usize, n: usize) -> Read<Holds> {
+fn claimed(index: &Index, facts: &Facts, body: usize, n: usize) -> Read<Holds> {
     let at = index.text(body)?;
-    match input::text(at) {
+    match facts.text(at) {
         Some(s) => Ok(Holds::of(index.texts(body + 8, n)?.iter().any(|p| wild::matches(p, &s)))),
         None => Ok(Holds::Maybe(format!("the runtime does not say {}", at.rsplit('/').next().unwrap_or(at)))),
     }

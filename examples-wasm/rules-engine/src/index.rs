@@ -163,13 +163,9 @@ impl Index {
             return damaged();
         }
         let filter = self.bytes(bloom + 4, 1 << (29 - shift))?;
-        let mut window = u32::from(lower(text[0])) << 8 | u32::from(lower(text[1])) << 16;
-        for &byte in &text[2..] {
-            window = window >> 8 | u32::from(lower(byte)) << 16;
-            let bit = (window.wrapping_mul(0x9e37_79b1) >> shift) as usize;
-            if filter[bit >> 3] & 1 << (bit & 7) == 0 {
-                continue;
-            }
+        let mut at = 2;
+        while let Some((next, window)) = may_be(filter, shift, text, at) {
+            at = next;
             let (mut low, mut high) = (0, n);
             while low < high {
                 let middle = (low + high) / 2;
@@ -200,6 +196,23 @@ impl Index {
         let i = PHASES.iter().position(|p| *p == name)?;
         Some(header.phases[i]).filter(|at| *at != 0)
     }
+}
+
+/// The next window of a text that ends at a place or behind it and may be in the table, as the filter has it, and the
+/// place behind it. A function of its own, since each byte of a text goes through it.
+#[inline(never)]
+fn may_be(filter: &[u8], shift: u32, text: &[u8], at: usize) -> Option<(usize, u32)> {
+    let before = text.get(at - 2..at)?;
+    let mut window = u32::from(lower(before[0])) << 8 | u32::from(lower(before[1])) << 16;
+    let rest = text.get(at..)?;
+    for (i, &byte) in rest.iter().enumerate() {
+        window = window >> 8 | u32::from(lower(byte)) << 16;
+        let bit = (window.wrapping_mul(0x9e37_79b1) >> shift) as usize;
+        if filter[bit >> 3] & 1 << (bit & 7) != 0 {
+            return Some((at + i + 1, window));
+        }
+    }
+    None
 }
 
 fn lower(b: u8) -> u8 {

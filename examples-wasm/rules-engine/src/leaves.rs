@@ -4,7 +4,7 @@
 use belay_hook as hook;
 use hook::Kind;
 
-use crate::scan::{plain, Frame, Scan};
+use crate::scan::{Frame, Scan};
 
 /// A text below a pointer of the input.
 pub struct Leaf {
@@ -16,6 +16,10 @@ pub struct Leaf {
 pub struct Leaves {
     pub list: Vec<Leaf>,
     pub doubt: Option<String>,
+    /// How many steps it took to find them.
+    pub rounds: usize,
+    /// What reading them took, in fuel.
+    pub cost: usize,
     root: String,
     places: Vec<Place>,
 }
@@ -33,12 +37,19 @@ enum Step {
 
 /// How many texts of one value are read.
 const MANY: usize = 4096;
+/// How many steps to them are kept: a text may stand behind a hundred that lead to it alone.
+const PLACES: usize = 32 << 10;
 
 impl Leaves {
+    /// Texts that are not looked at, and why.
+    pub fn untold(at: &str, why: String) -> Leaves {
+        Leaves { list: Vec::new(), doubt: Some(why), rounds: 0, cost: 0, root: at.to_string(), places: Vec::new() }
+    }
+
     /// The texts of a value of the input: its kind, and its text or its source. Names of members are none, and empty
     /// texts are left out.
     pub fn of(kind: Option<Kind>, source: &str, at: &str) -> Leaves {
-        let mut all = Leaves { list: Vec::new(), doubt: None, root: at.to_string(), places: Vec::new() };
+        let mut all = Leaves { list: Vec::new(), doubt: None, rounds: 0, cost: 0, root: at.to_string(), places: Vec::new() };
         match kind {
             Some(Kind::Text) if !source.is_empty() => all.list.push(Leaf { text: source.to_string(), place: usize::MAX }),
             Some(Kind::Array | Kind::Object) => all.scan(source),
@@ -50,16 +61,19 @@ impl Leaves {
     fn scan(&mut self, source: &str) {
         let mut scan = Scan::new(source);
         while let Some(text) = scan.text() {
-            if text.is_empty() {
+            self.rounds = scan.rounds;
+            if text.source.is_empty() {
                 continue;
             }
-            if self.list.len() >= MANY {
+            if self.list.len() >= MANY || self.places.len() >= PLACES {
                 self.doubt = Some("there are more texts than can be read".to_string());
                 return;
             }
+            self.cost += text.cost();
             let place = self.place(&mut scan.frames);
-            self.list.push(Leaf { text: text.into_owned(), place });
+            self.list.push(Leaf { text: text.plain().into_owned(), place });
         }
+        self.rounds = scan.rounds;
         if !scan.complete() {
             self.doubt = Some("the texts cannot be read".to_string());
         }
@@ -70,10 +84,7 @@ impl Leaves {
         let mut above = None;
         for frame in frames {
             let number = frame.note.unwrap_or_else(|| {
-                let step = match frame.name {
-                    "" => Step::Item(frame.item),
-                    name => Step::Name(plain(name).into_owned()),
-                };
+                let step = if frame.object { Step::Name(frame.name.plain().into_owned()) } else { Step::Item(frame.item) };
                 self.places.push(Place { above, step });
                 self.places.len() - 1
             });
@@ -83,8 +94,8 @@ impl Leaves {
         above.unwrap_or(usize::MAX)
     }
 
-    /// The JSON Pointer of a text.
-    pub fn pointer(&self, leaf: &Leaf) -> String {
+    /// The JSON Pointer of a text; None when it has more than so many bytes.
+    pub fn pointer(&self, leaf: &Leaf, most: usize) -> Option<String> {
         let mut steps = Vec::new();
         let mut next = Some(leaf.place);
         while let Some(place) = next.and_then(|n| self.places.get(n)) {
@@ -94,11 +105,15 @@ impl Leaves {
         let mut out = self.root.clone();
         for step in steps.into_iter().rev() {
             match step {
-                Step::Name(name) => out += &hook::pointer(&[name]),
+                Step::Name(name) if name.len() <= most => out += &hook::pointer(&[name]),
+                Step::Name(_) => return None,
                 Step::Item(i) => out += &hook::pointer(&[&i.to_string()]),
             }
+            if out.len() > most {
+                return None;
+            }
         }
-        out
+        Some(out)
     }
 }
 
@@ -109,7 +124,7 @@ mod tests {
     fn pointers(kind: Kind, source: &str) -> Vec<(String, String)> {
         let all = Leaves::of(Some(kind), source, "/at");
         assert!(all.doubt.is_none());
-        all.list.iter().map(|leaf| (all.pointer(leaf), leaf.text.clone())).collect()
+        all.list.iter().map(|leaf| (all.pointer(leaf, 1 << 10).unwrap(), leaf.text.clone())).collect()
     }
 
     fn pair(at: &str, text: &str) -> (String, String) {
@@ -140,6 +155,7 @@ mod tests {
         let json = format!("{{\"{}\":[{}]}}", long, vec!["\"x\""; 100].join(","));
         let all = Leaves::of(Some(Kind::Object), &json, "");
         assert_eq!(all.places.len(), 101);
-        assert_eq!(all.pointer(&all.list[99]), format!("/{}/99", long));
+        assert_eq!(all.pointer(&all.list[99], 1004), Some(format!("/{}/99", long)));
+        assert_eq!(all.pointer(&all.list[99], 1003), None);
     }
 }

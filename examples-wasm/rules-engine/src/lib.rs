@@ -6,21 +6,27 @@
 
 mod answers;
 mod arguments;
+mod bytes;
 mod conditions;
 mod facts;
+mod hosts;
 mod index;
 mod leaves;
+mod lines;
 mod masks;
+mod paths;
 mod programs;
+mod question;
+mod quoting;
 mod reason;
 mod scan;
 mod trace;
 mod wild;
+mod work;
 
 use std::collections::BTreeSet;
 
 use belay_hook as hook;
-use hook::input;
 
 use answers::Answers;
 use conditions::{holds, Holds};
@@ -39,15 +45,17 @@ hook::export!(
 
 fn turn() -> hook::Result {
     let (index, header) = Index::open()?;
-    let phase = match index.phase(&header, &input::text("/phase").unwrap_or_default()) {
+    let facts = Facts::default();
+    let name = facts.text("/phase");
+    let name = name.as_deref().unwrap_or("");
+    let phase = match index.phase(&header, name) {
         Some(at) => at,
         None => return Err("the rules say nothing about this phase".into()),
     };
-    let facts = Facts::default();
     if header.trace {
         return trace::turn(&index, &header, &facts, phase);
     }
-    let mut answers = Answers::default();
+    let mut answers = Answers::of(name);
     let (found, doubted) = candidates(&index, &facts, phase)?;
     for number in &found {
         let rule = index.rule(&header, *number)?;
@@ -128,6 +136,7 @@ fn candidates(index: &Index, facts: &Facts, phase: usize) -> Read<(BTreeSet<usiz
                 let paths = facts.paths()?;
                 doubt = paths.doubt.is_some() || paths.list.iter().any(|p| p.glob);
                 for key in paths.list.iter().flat_map(|p| &p.keys) {
+                    facts.work.take(WINDOW * key.len());
                     index.windows(table, bloom, key.as_bytes(), |list| drop(lists.insert(list)))?;
                 }
             }
@@ -135,6 +144,7 @@ fn candidates(index: &Index, facts: &Facts, phase: usize) -> Read<(BTreeSet<usiz
                 let hosts = facts.hosts()?;
                 doubt = hosts.doubt.is_some();
                 for host in &hosts.list {
+                    facts.work.take(WINDOW * host.len());
                     index.windows(table, bloom, host.as_bytes(), |list| drop(lists.insert(list)))?;
                 }
             }
@@ -142,6 +152,7 @@ fn candidates(index: &Index, facts: &Facts, phase: usize) -> Read<(BTreeSet<usiz
                 let leaves = facts.leaves(index.text(source + 4)?);
                 doubt = leaves.doubt.is_some();
                 for leaf in &leaves.list {
+                    facts.work.take(WINDOW * leaf.text.len());
                     index.windows(table, bloom, leaf.text.as_bytes(), |list| drop(lists.insert(list)))?;
                 }
             }
@@ -158,6 +169,7 @@ fn candidates(index: &Index, facts: &Facts, phase: usize) -> Read<(BTreeSet<usiz
 }
 
 const WORDS: usize = 16; // of a command, that are looked up
+const WINDOW: usize = 25; // fuel of a byte that is looked up
 
 /// Whether a rule applies: every condition of when holds, and not every one of unless.
 fn applies(index: &Index, facts: &Facts, rule: usize) -> Read<Holds> {

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use belay_hook as hook;
-use hook::analysis::{self, Syntax};
-
 use crate::conditions::{is_short, join, pieces, Pattern};
 use crate::facts::{Facts, Read};
 use crate::leaves::Leaves;
+use crate::question::{self, Found};
 
 /// Effects of a turn, bytes of a pointer, of one effect and of all, as the host limits them.
 pub const MOST: usize = 64;
@@ -35,6 +33,7 @@ impl Masks {
     pub fn search(&mut self, facts: &Facts, leaves: &Leaves, pattern: &Pattern, label: &'static str, rule: &'static str) -> Read<Option<()>> {
         // The number of the text, where the piece stands in it, and the piece.
         let mut open: Vec<(usize, usize, &str)> = Vec::new();
+        let mut pointers = BTreeMap::new();
         let all = match worth(facts, leaves, pattern)? {
             Some(all) => all,
             None => return Ok(None),
@@ -57,19 +56,20 @@ impl Masks {
                 }
                 let some = &open[from..to];
                 let texts: Vec<&str> = some.iter().map(|(_, _, piece)| *piece).collect();
-                if !facts.may_search(size, pattern) {
-                    return Ok(None);
-                }
-                let found = match analysis::pattern_match(Syntax::Re2, &[pattern.text], &texts) {
-                    Ok(found) => found,
-                    Err(hook::Errno::TooLarge) => return Ok(None),
-                    Err(e) => return Err(e.into()),
+                let found = match question::matches(facts, pattern, &texts)? {
+                    Found::Matches(found) => found,
+                    _ => return Ok(None),
                 };
                 for m in found {
                     let (n, place, piece) = *some.get(m.text).ok_or("the host matched a text that there is not")?;
                     if m.end > m.start {
                         let leaf = &leaves.list[n];
-                        let of = self.texts.entry(leaves.pointer(leaf)).or_insert_with(|| (leaf.text.clone(), Vec::new()));
+                        // What stands behind more names than an effect takes is not written out.
+                        let at = match pointers.entry(n).or_insert_with(|| leaves.pointer(leaf, POINTER)) {
+                            Some(at) => at.clone(),
+                            None => return Ok(None),
+                        };
+                        let of = self.texts.entry(at).or_insert_with(|| (leaf.text.clone(), Vec::new()));
                         of.1.push((place + m.start, place + m.end, label));
                         self.rules.insert(rule);
                         self.matches += 1;
@@ -117,14 +117,10 @@ fn worth(facts: &Facts, leaves: &Leaves, pattern: &Pattern) -> Read<Option<Vec<u
         }
         let (these, others) = rest.split_at(n);
         rest = others;
-        if !facts.may_search(lines.len(), pattern) {
-            return Ok(None);
-        }
-        match analysis::pattern_match(Syntax::Re2, &[pattern.text], &[lines]) {
-            Ok(found) if found.is_empty() => {}
-            Ok(_) => all.extend(these),
-            Err(hook::Errno::TooLarge) => return Ok(None),
-            Err(e) => return Err(e.into()),
+        match question::matches(facts, pattern, &[lines])? {
+            Found::Matches(found) if found.is_empty() => {}
+            Found::Matches(_) => all.extend(these),
+            _ => return Ok(None),
         }
     }
     Ok(Some(all))

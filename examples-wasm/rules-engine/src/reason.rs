@@ -1,8 +1,5 @@
 //! Reasons that name what they are about: {command}, {path} and so on stand for what fulfils the rule's conditions.
 
-use belay_hook as hook;
-use hook::input;
-
 use crate::facts::{Facts, Read};
 
 const LONGEST: usize = 200; // bytes of one value
@@ -26,8 +23,8 @@ pub fn of(text: &str, facts: &Facts) -> Read<String> {
             "program" => met.command.as_ref().map(|c| c.0.clone()),
             "path" => met.path.clone(),
             "host" => met.host.clone(),
-            "tool" => input::text("/tool"),
-            "agent" => input::text("/agent"),
+            "tool" => facts.text("/tool").map(|t| t.to_string()),
+            "agent" => facts.text("/agent").map(|a| a.to_string()),
             _ => return Err("the index of the rules has a reason that this engine does not know".into()),
         };
         show(&mut out, value.as_deref().unwrap_or("?"));
