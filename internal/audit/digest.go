@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -46,7 +44,10 @@ func (k Keys) Digest(u Use, original []byte) string {
 	}
 	h := hmac.New(sha256.New, k[u])
 	h.Write(original)
-	return "hmac-sha256:" + hex.EncodeToString(h.Sum(nil))
+	const head = "hmac-sha256:"
+	var sum [sha256.Size]byte
+	var text [len(head) + 2*len(sum)]byte
+	return string(hex.AppendEncode(append(text[:0], head...), h.Sum(sum[:0])))
 }
 
 // The digests in events are of these documents. With originals and keys a
@@ -54,12 +55,16 @@ func (k Keys) Digest(u Use, original []byte) string {
 // to an event.
 
 // InputDocument is what the input digest of a verdict's event is of.
-func InputDocument(inv *Invocation) ([]byte, error) { return encoded(inputOf(inv)) }
+func InputDocument(inv *Invocation) ([]byte, error) {
+	in := inputOf(inv)
+	return in.encoded()
+}
 
 // OutputDocument is what the output digest of a verdict's event is of. wrote is the
 // metadata that the chain wrote, as it was redacted.
 func OutputDocument(v *phases.Verdict, wrote phases.Metadata) ([]byte, error) {
-	return encoded(outputOf(v, wrote))
+	out := outputOf(v, wrote)
+	return out.encoded()
 }
 
 // EffectsDocument is what the output digest of a turn's event is of; there is none
@@ -79,5 +84,3 @@ func outputOf(v *phases.Verdict, wrote phases.Metadata) output {
 	}
 	return out
 }
-
-func encoded(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }

@@ -23,7 +23,8 @@ func (b *Builder) Intent(inv *Invocation, by Asker, action jsontext.Value, id st
 	at time.Time) (phases.Event, error) {
 	e := b.intent(inv, by, phases.EventIntent, id, id, at)
 	c := &redaction{b: b, e: &e}
-	e.Input = c.value(intentInput{Action: action}, &e.InputDigest, UseInput, "/input")
+	raw, err := encoded(intentInput{Action: action})
+	e.Input = c.value(raw, err, &e.InputDigest, UseInput, "/input")
 	if c.err != nil {
 		return e, phases.NewFault(phases.KindAudit, "what was about to happen could not be recorded", c.err)
 	}
@@ -68,7 +69,7 @@ func (b *Builder) Outcome(inv *Invocation, by Asker, intent, decision, reason st
 	e.Decision, e.DurationUS = decision, took.Microseconds()
 	c := &redaction{b: b, e: &e}
 	if summary != nil {
-		c.output(summary)
+		c.output(encoded(summary))
 	}
 	if result != nil {
 		e.OutputDigest = b.Digester.Digest(UseOutput, result)

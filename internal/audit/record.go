@@ -2,7 +2,6 @@ package audit
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -100,7 +99,8 @@ type Record struct {
 
 // Events returns the events in the order in which they are stored.
 func (r *Record) Events() []phases.Event {
-	return append(slices.Clone(r.Hooks), r.Verdict)
+	events := make([]phases.Event, 0, len(r.Hooks)+1)
+	return append(append(events, r.Hooks...), r.Verdict)
 }
 
 // tool is a tool's name as it stands in events. It comes from the caller.
@@ -169,7 +169,7 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 	c := &redaction{b: b, e: e}
 	e.Changed = c.pointers(v.Changed)
 	c.input(in)
-	c.output(outputOf(v, wrote))
+	c.output(OutputDocument(v, wrote))
 	e.Reason = c.text(v.Reason, maxReason)
 	e.Notes = c.texts(v.Notes, maxNote)
 	errs = append(errs, c.err)
@@ -178,6 +178,9 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 		e.Hostcalls += h.Hostcalls
 		e.DurationUS += h.DurationUS
 		e.MemoryPeak = max(e.MemoryPeak, h.MemoryPeak)
+	}
+	if len(turns) > 0 {
+		rec.Hooks = make([]phases.Event, 0, len(turns))
 	}
 	for i := range turns {
 		ev, err := b.Turn(inv, &turns[i], at)
@@ -217,7 +220,7 @@ func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, er
 	// the digest is enough to check that.
 	e.InputDigest = b.Digester.Digest(UseInput, t.Input)
 	if len(r.Effects) > 0 {
-		c.output(effects{c.effects(r.Effects)})
+		c.output(encoded(effects{c.effects(r.Effects)}))
 		// The digest is of the hook's effects, not of their redacted form.
 		raw, err := EffectsDocument(r.Effects)
 		if err != nil {

@@ -22,8 +22,7 @@ type redaction struct {
 	err error
 }
 
-func (c *redaction) value(v any, digest *string, use Use, at string) jsontext.Value {
-	raw, err := encoded(v)
+func (c *redaction) value(raw []byte, err error, digest *string, use Use, at string) jsontext.Value {
 	if err != nil {
 		c.fail(err)
 		return nil
@@ -40,7 +39,9 @@ func (c *redaction) value(v any, digest *string, use Use, at string) jsontext.Va
 	return redacted
 }
 
-func (c *redaction) output(v any) { c.e.Output = c.value(v, &c.e.OutputDigest, UseOutput, "/output") }
+func (c *redaction) output(raw []byte, err error) {
+	c.e.Output = c.value(raw, err, &c.e.OutputDigest, UseOutput, "/output")
+}
 
 // effects redacts the values of rewrites in the place where they would stand: a
 // name or a mask that makes a value secret in the action does so in the effect.
