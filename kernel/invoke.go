@@ -189,7 +189,7 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 		return i.refuse(ctx, storeFault("the store could not be read", err))
 	}
 	i.recorder.restart()
-	i.input = audit.NewInput(&audit.Invocation{Invocation: i.inv, Tool: i.inv.Tool(), PolicyRevision: i.snap.revision,
+	i.input = audit.NewInput(&audit.Invocation{Invocation: i.inv, Tool: i.checked.Tool(&i.inv), PolicyRevision: i.snap.revision,
 		Carried: run.Metadata})
 	chain, err := i.newChain(run.Metadata)
 	if err != nil {

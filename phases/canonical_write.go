@@ -56,12 +56,29 @@ func (w *canonicalWriter) value(i int, without []string) int {
 
 // text writes a string in its shortest spelling: as it stands, unless it has escapes.
 func (w *canonicalWriter) text(quoted []byte) {
-	if bytes.IndexByte(quoted, '\\') < 0 {
+	if Shortest(quoted) {
 		w.out = append(w.out, quoted...)
 		return
 	}
 	text, _ := jsontext.AppendUnquote(nil, quoted) // strict JSON: neither fails
 	w.out, _ = jsontext.AppendQuote(w.out, text)
+}
+
+// Shortest reports that a string of strict JSON, given with its quotes, has no escapes but those that its shortest
+// spelling has. False says nothing.
+func Shortest(quoted []byte) bool {
+	for {
+		i := bytes.IndexByte(quoted, '\\')
+		if i < 0 {
+			return true
+		}
+		switch quoted[i+1] {
+		case '"', '\\', 'b', 'f', 'n', 'r', 't':
+		default:
+			return false
+		}
+		quoted = quoted[i+2:]
+	}
 }
 
 // object writes the members as they come, and puts them in order where they are not: what is inside is read once.

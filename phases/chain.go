@@ -80,7 +80,7 @@ func NewChain(inv Invocation, metadata Metadata, ceiling Scopes) (*Chain, error)
 // NewCheckedChain is NewChain for an invocation that has been checked: its action and metadata, where they are the ones
 // of checked, are not checked again.
 func NewCheckedChain(checked Checked, inv Invocation, metadata Metadata, ceiling Scopes) (*Chain, error) {
-	inv, err := Normalize(inv)
+	inv, err := normalize(checked, inv)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func NewCheckedChain(checked Checked, inv Invocation, metadata Metadata, ceiling
 		inv:      inv,
 		state:    chainState{action: inv.Action, scopes: inv.Scopes.Intersect(ceiling), metadata: metadata},
 		decision: Allow,
-		facts:    new(facts),
+		facts:    &facts{checked: checked},
 	}, nil
 }
 

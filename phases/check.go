@@ -280,7 +280,7 @@ func (c scopeCheck) hints(name string, args jsontext.Value, tool string) error {
 		if isProse(a.name, name == "fs_write") || tool == "grep" && isRegexp(a.name) {
 			continue
 		}
-		if leadsOutside(tool, a) || strings.Contains(a.value, "://") || hasScheme(a.value) {
+		if text := a.value(); leadsOutside(tool, a.name, text) || strings.Contains(text, "://") || hasScheme(text) {
 			return c.unknown("an argument may lead to another file or directory", name)
 		}
 	}
@@ -289,14 +289,14 @@ func (c scopeCheck) hints(name string, args jsontext.Value, tool string) error {
 
 // leadsOutside reports an argument that reads like a pattern for another directory. That of grep is mostly a regular
 // expression, which is taken as it is written.
-func leadsOutside(tool string, a argument) bool {
-	if looksLikeGlobOutside(a.value) {
+func leadsOutside(tool, name, text string) bool {
+	if looksLikeGlobOutside(text) {
 		return true
 	}
-	if tool == "grep" && a.name == "pattern" {
+	if tool == "grep" && name == "pattern" {
 		return false
 	}
-	other, ok := reading(a.value)
+	other, ok := reading(text)
 	return !ok || looksLikeGlobOutside(other) || strings.HasPrefix(other, "$") || variable(other) || hasScheme(other) ||
 		tool == "glob" && strings.Contains(other, `\`)
 }

@@ -47,15 +47,23 @@ func (c scopeCheck) url(raw string) error {
 
 // argument is a string somewhere in a tool's arguments; name is that of the
 // innermost member round it, folded.
-type argument struct{ name, value string }
+type argument struct {
+	name string
+	raw  jsontext.Value
+}
+
+// value is the text. An action is valid JSON; for other text, "" names no file.
+func (a argument) value() string {
+	s, _ := GetString(a.raw, "")
+	return s
+}
 
 // arguments calls f for every string in the arguments. path says that a member
 // round it is one that isPathArgument knows, with only arrays between.
 func arguments(v jsontext.Value, name string, f func(a argument)) {
 	switch kindOf(v) {
 	case '"':
-		s, _ := GetString(v, "") // an action is valid JSON; for other text, "" names no file
-		f(argument{name, s})
+		f(argument{name, v})
 	case '[':
 		for _, e := range elements(v) {
 			arguments(e, name, f)
@@ -75,7 +83,7 @@ func pathArguments(args jsontext.Value) []string {
 	var out []string
 	arguments(args, "", func(a argument) {
 		if isPathArgument(a.name) {
-			out = append(out, a.value)
+			out = append(out, a.value())
 		}
 	})
 	return out
@@ -96,7 +104,7 @@ func urlArguments(args jsontext.Value) (out []string) {
 	arguments(args, "", func(a argument) {
 		for _, part := range []string{"url", "uri", "href", "link", "endpoint"} {
 			if strings.Contains(a.name, part) {
-				out = append(out, a.value)
+				out = append(out, a.value())
 				return
 			}
 		}
@@ -155,10 +163,10 @@ func patchedFiles(args jsontext.Value) ([]string, bool) {
 	var out []string
 	texts := 0
 	arguments(args, "", func(a argument) {
-		if strings.Contains(a.value, "***") {
-			out = append(out, patchHeaders(a.value)...)
+		if text := a.value(); strings.Contains(text, "***") {
+			out = append(out, patchHeaders(text)...)
 			texts++
-		} else if !isProse(a.name, false) && strings.ContainsAny(a.value, "\n\r") {
+		} else if !isProse(a.name, false) && strings.ContainsAny(text, "\n\r") {
 			texts++
 		}
 	})

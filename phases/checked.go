@@ -12,6 +12,8 @@ type Checked struct {
 	phase    Phase
 	action   jsontext.Value
 	metadata map[string]jsontext.Value
+
+	runtime, tool string // what Tool says of an invocation of that runtime
 }
 
 // Check is Validate that also says what has been checked, for NewCheckedChain.
@@ -19,7 +21,15 @@ func (inv *Invocation) Check() (Checked, error) {
 	if err := inv.Validate(); err != nil {
 		return Checked{}, err
 	}
-	return Checked{inv.Phase, inv.Action, inv.Metadata}, nil
+	return Checked{phase: inv.Phase, action: inv.Action, metadata: inv.Metadata, runtime: inv.Runtime, tool: inv.Tool()}, nil
+}
+
+// Tool is Invocation.Tool, which is known of the invocation that was checked.
+func (c Checked) Tool(inv *Invocation) string {
+	if c.covers(inv) && c.runtime == inv.Runtime {
+		return c.tool
+	}
+	return inv.Tool()
 }
 
 // covers reports whether action and metadata of the invocation are those that were checked.

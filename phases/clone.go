@@ -12,19 +12,57 @@ import (
 // Clone returns an invocation that shares no memory with this one. Strings are
 // copied as well: callers that decode without copying make them of their buffers.
 func (inv Invocation) Clone() Invocation {
-	inv.ID, inv.Phase = strings.Clone(inv.ID), Phase(strings.Clone(string(inv.Phase)))
-	inv.Runtime, inv.Session, inv.Agent = strings.Clone(inv.Runtime), strings.Clone(inv.Session), strings.Clone(inv.Agent)
-	inv.Run, inv.User, inv.CWD = strings.Clone(inv.Run), strings.Clone(inv.User), strings.Clone(inv.CWD)
-	inv.Traceparent = strings.Clone(inv.Traceparent)
+	texts := [...]*string{&inv.ID, (*string)(&inv.Phase), &inv.Runtime, &inv.Session, &inv.Agent, &inv.Run, &inv.User,
+		&inv.CWD, &inv.Traceparent}
+	size := 0
+	for _, s := range texts {
+		size += len(*s)
+	}
+	for name := range inv.Metadata {
+		size += len(name)
+	}
+	all := make([]byte, 0, size) // in one piece: all of it lives as long as the invocation
+	for _, s := range texts {
+		all = append(all, *s...)
+	}
+	names := make([]string, 0, 16)
+	for name := range inv.Metadata {
+		names, all = append(names, name), append(all, name...)
+	}
+	own := string(all)
+	take := func(s string) string {
+		n := len(s)
+		s, own = own[:n], own[n:]
+		return s
+	}
+	for _, s := range texts {
+		*s = take(*s)
+	}
 	inv.Action, inv.Scopes = cloneValue(inv.Action), inv.Scopes.Clone()
 	if inv.Metadata != nil {
-		md := make(map[string]jsontext.Value, len(inv.Metadata))
-		for k, v := range inv.Metadata {
-			md[strings.Clone(k)] = cloneValue(v)
-		}
-		inv.Metadata = md
+		inv.Metadata = cloneMetadata(inv.Metadata, names, take)
 	}
 	return inv
+}
+
+// cloneMetadata copies the named values. take copies a name.
+func cloneMetadata(from map[string]jsontext.Value, names []string, take func(string) string) map[string]jsontext.Value {
+	size := 0
+	for _, name := range names {
+		size += len(from[name])
+	}
+	all := make([]byte, 0, size)
+	to := make(map[string]jsontext.Value, len(names))
+	for _, name := range names {
+		value := from[name]
+		if value != nil { // nil stays nil: there is none
+			at := len(all)
+			all = append(all, value...)
+			value = all[at:len(all):len(all)]
+		}
+		to[take(name)] = value
+	}
+	return to
 }
 
 // Clone returns scopes that share no memory with these.

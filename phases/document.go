@@ -1,11 +1,9 @@
 package phases
 
 import (
-	"maps"
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -52,11 +50,7 @@ func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontex
 	if judged != nil {
 		doc.raw("judged", judged)
 	}
-	scopes, err := json.Marshal(inv.Scopes.Normalize())
-	if err != nil {
-		return nil, err
-	}
-	doc.raw("scopes", scopes)
+	doc.scopes(inv.Scopes)
 	doc.raw("metadata", metadataDocument(inv.Metadata, metadata))
 	return doc.bytes(), nil
 }
@@ -64,11 +58,12 @@ func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontex
 // metadataDocument merges the caller's metadata and the run's bag.
 func metadataDocument(caller map[string]jsontext.Value, metadata Metadata) []byte {
 	var doc, c documentWriter
-	for _, key := range slices.Sorted(maps.Keys(caller)) {
+	var room [16]string
+	for _, key := range sortedNames(room[:0], caller) {
 		c.raw(key, trim(caller[key]))
 	}
 	doc.raw(callerKey, c.bytes())
-	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+	for _, key := range sortedNames(room[:0], metadata) {
 		if key == callerKey {
 			continue // reserved; annotate refuses it
 		}
@@ -81,23 +76,59 @@ func metadataDocument(caller map[string]jsontext.Value, metadata Metadata) []byt
 	return doc.bytes()
 }
 
+// sortedNames appends the names of a map in order.
+func sortedNames[V any](names []string, m map[string]V) []string {
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // documentWriter builds an object out of raw values, which keep their bytes.
 type documentWriter struct{ b []byte }
 
 func (d *documentWriter) member(quotedName, value []byte) {
-	if d.b = append(d.b, ','); len(d.b) == 1 {
-		d.b[0] = '{'
-	}
+	d.comma()
 	d.b = append(append(append(d.b, quotedName...), ':'), value...)
 }
 
-func (d *documentWriter) raw(name string, value []byte) { d.member(quote(name), value) }
+// comma begins the next member.
+func (d *documentWriter) comma() {
+	if d.b = append(d.b, ','); len(d.b) == 1 {
+		d.b[0] = '{'
+	}
+}
+
+// name begins the next member with its name.
+func (d *documentWriter) name(name string) {
+	d.comma()
+	d.b = append(appendQuote(d.b, name), ':')
+}
+
+func (d *documentWriter) raw(name string, value []byte) {
+	d.name(name)
+	d.b = append(d.b, value...)
+}
 
 // text adds a string unless it is empty.
 func (d *documentWriter) text(name, s string) {
 	if s != "" {
-		d.member(quote(name), quote(s))
+		d.name(name)
+		d.b = appendQuote(d.b, s)
 	}
+}
+
+// scopes adds scopes, in normal form.
+func (d *documentWriter) scopes(s Scopes) {
+	d.name("scopes")
+	next := byte('{')
+	s.each(s, func(name string, k ScopeKind, list, _ Scope) {
+		d.b = append(appendQuote(append(d.b, next), name), ':')
+		d.b = appendQuotes(d.b, list.Normalize(k))
+		next = ','
+	})
+	d.b = append(d.b, '}')
 }
 
 // envelope adds what every invocation says beside its action.

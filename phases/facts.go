@@ -5,6 +5,8 @@ import "github.com/go-json-experiment/json/jsontext"
 // facts are what is read off one action of a chain, each worked out when it is first needed. They stay while the
 // action stays.
 type facts struct {
+	checked Checked // may be about the action
+
 	action *Strict
 	named  bool
 	tool   string
@@ -22,7 +24,7 @@ func (f *facts) name(inv *Invocation) {
 		return
 	}
 	f.named = true
-	if f.tool = inv.Tool(); f.tool == "" {
+	if f.tool = f.checked.Tool(inv); f.tool == "" {
 		return
 	}
 	j := inv.judge(f.tool)

@@ -3,8 +3,8 @@ package phases
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -156,8 +156,8 @@ func (j *judged) findPaths(args jsontext.Value) {
 		if !isPathArgument(name) {
 			return
 		}
-		leaves(at, v, func(at *Place, text string) {
-			if namesFile(text) {
+		leaves(at, v, func(at *Place, v jsontext.Value) {
+			if text, _ := unquote(v); namesFile(text) {
 				j.note(&j.paths, at)
 			}
 		})
@@ -201,7 +201,7 @@ func (j *judged) notePointer(list *[]string, ptr string) {
 
 // noteLeaves notes a string that is not empty, or such strings of an array.
 func (j *judged) noteLeaves(list *[]string, at *Place, v jsontext.Value) {
-	leaves(at, v, func(at *Place, _ string) { j.note(list, at) })
+	leaves(at, v, func(at *Place, _ jsontext.Value) { j.note(list, at) })
 }
 
 // noteArgv notes a command that is a string or an array of words. An array of one word may as well
@@ -209,7 +209,7 @@ func (j *judged) noteLeaves(list *[]string, at *Place, v jsontext.Value) {
 func (j *judged) noteArgv(list *[]string, at *Place, v jsontext.Value) {
 	if kindOf(v) == '[' {
 		words := 0
-		leaves(at, v, func(*Place, string) { words++ })
+		leaves(at, v, func(*Place, jsontext.Value) { words++ })
 		if words > 1 && words == len(elements(v)) {
 			j.note(list, at)
 			return
@@ -219,17 +219,26 @@ func (j *judged) noteArgv(list *[]string, at *Place, v jsontext.Value) {
 }
 
 // leaves calls f for a string that is not blank, or for such strings of an array.
-func leaves(at *Place, v jsontext.Value, f func(at *Place, text string)) {
+func leaves(at *Place, v jsontext.Value, f func(at *Place, v jsontext.Value)) {
 	switch kindOf(v) {
 	case '"':
-		if s, _ := GetString(v, ""); strings.TrimSpace(s) != "" {
-			f(at, s)
+		if v = trim(v); !blank(v) {
+			f(at, v)
 		}
 	case '[':
 		for i, e := range elements(v) {
 			leaves(at.Element(i), e, f)
 		}
 	}
+}
+
+// blank reports a string of which nothing is seen.
+func blank(quoted jsontext.Value) bool {
+	if c := quoted[1]; c > ' ' && c < utf8.RuneSelf && c != '\\' && c != '"' {
+		return false // which is so of nearly all
+	}
+	s, _ := unquote(quoted)
+	return strings.TrimSpace(s) == ""
 }
 
 // eachMember calls f for the members of an object at any depth, with folded name and place. lone
@@ -262,7 +271,7 @@ func (j *judged) document() []byte {
 		texts []string
 	}{{"as", j.as}, {"commands", j.commands}, {"code", j.code}, {"paths", j.paths}} {
 		if len(list.texts) > 0 {
-			doc.raw(list.name, quoteAll(list.texts))
+			doc.raw(list.name, appendQuotes(nil, list.texts))
 		}
 	}
 	if j.foreign {
@@ -272,15 +281,4 @@ func (j *judged) document() []byte {
 		doc.raw("more", []byte("true"))
 	}
 	return doc.bytes()
-}
-
-func quoteAll(texts []string) []byte {
-	out := []byte{'['}
-	for i, s := range slices.All(texts) {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, quote(s)...)
-	}
-	return append(out, ']')
 }

@@ -1,7 +1,9 @@
 package phases
 
 import (
-	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,23 +31,33 @@ func skipString(data []byte, i int) (int, bool) {
 	if i >= len(data) || data[i] != '"' {
 		return i, false
 	}
-	// By the library's search, which looks at many bytes at once. A quote that was
-	// found is kept while escapes before it are skipped, so that no byte is searched twice.
-	end := i
-	for i++; ; {
-		if end < i {
-			n := bytes.IndexByte(data[i:], '"')
-			if n < 0 {
-				return len(data), false
-			}
-			end = i + n
+	for i++; ; i += 2 {
+		if i = markEnd(data, i); i >= len(data) {
+			return len(data), false
 		}
-		n := bytes.IndexByte(data[i:end], '\\')
-		if n < 0 {
-			return end + 1, true
+		if data[i] == '"' {
+			return i + 1, true
 		}
-		i += n + 2
 	}
+}
+
+// markEnd returns where the first quote or backslash stands at or behind i, or at least len(b). It looks at eight bytes
+// at once.
+func markEnd(b []byte, i int) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, back := w^('"'*ones), w^('\\'*ones)
+		if found := ((quote-ones)&^quote | (back-ones)&^back) & tops; found != 0 {
+			return i + bits.TrailingZeros64(found)/8 // the lowest bit is right: borrows go upwards
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return i
 }
 
 // skipValue returns the index after the value that starts at i (no white space before it).
@@ -194,9 +206,28 @@ func nameIs(quoted []byte, want string) bool {
 }
 
 // quote returns s as a JSON string; invalid UTF-8 is replaced.
-func quote(s string) []byte {
-	b, _ := jsontext.AppendQuote(nil, s) // the error only tells of replaced bytes
-	return b
+func quote(s string) []byte { return appendQuote(nil, s) }
+
+func appendQuote(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			dst, _ = jsontext.AppendQuote(dst, s) // the error only tells of replaced bytes
+			return dst
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}
+
+// appendQuotes appends an array of strings.
+func appendQuotes(dst []byte, texts []string) []byte {
+	dst = append(dst, '[')
+	for i, s := range texts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendQuote(dst, s)
+	}
+	return append(dst, ']')
 }
 
 // trim returns raw without white space around it.

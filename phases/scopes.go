@@ -107,6 +107,9 @@ func checkPattern(k ScopeKind, path string) string {
 // rest in one spelling, sorted. Two scopes allow the same if and only if their
 // normal forms are equal. Unrestricted becomes {"*"}; the result is never nil.
 func (s Scope) Normalize(k ScopeKind) Scope {
+	if s.everything(k) {
+		return Scope{"*"}
+	}
 	switch k {
 	case ScopePath:
 		return parsePrefixes(s, parsePath).normal(pathText)
@@ -121,6 +124,12 @@ func (s Scope) Normalize(k ScopeKind) Scope {
 // Intersect returns what both allow, in normal form: exact, commutative,
 // associative and idempotent.
 func (s Scope) Intersect(k ScopeKind, o Scope) Scope {
+	if s.everything(k) {
+		return o.Normalize(k)
+	}
+	if o.everything(k) {
+		return s.Normalize(k)
+	}
 	switch k {
 	case ScopePath:
 		return parsePrefixes(s, parsePath).intersect(parsePrefixes(o, parsePath)).normal(pathText)
@@ -140,6 +149,9 @@ func (s Scope) Contains(k ScopeKind, o Scope) bool {
 			return false
 		}
 	}
+	if s.everything(k) {
+		return true
+	}
 	switch k {
 	case ScopePath:
 		return parsePrefixes(s, parsePath).contains(parsePrefixes(o, parsePath))
@@ -157,6 +169,11 @@ func (s Scope) Equal(k ScopeKind, o Scope) bool {
 		return true
 	}
 	return slices.Equal(s.Normalize(k), o.Normalize(k))
+}
+
+// everything reports a scope that is unrestricted as it is usually written.
+func (s Scope) everything(k ScopeKind) bool {
+	return (s == nil || len(s) == 1 && s[0] == "*") && (k == ScopePath || k == ScopeNet || k == ScopeTool)
 }
 
 // Unrestricted reports whether the scope allows everything of its kind.

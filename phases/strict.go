@@ -2,6 +2,7 @@ package phases
 
 import (
 	"bytes"
+	"math"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,6 +26,11 @@ func NewStrict(raw jsontext.Value, maxBytes int) (*Strict, error) {
 		return nil, err
 	}
 	return &Strict{raw: trim(raw)}, nil
+}
+
+// IsStrict reports whether raw is one strict document: one that NewStrict takes, however large.
+func IsStrict(raw jsontext.Value) bool {
+	return wellFormed(raw, maxCanonicalDepth) || checkJSON(raw, limits{maxBytes: math.MaxInt, maxDepth: maxCanonicalDepth}) == nil
 }
 
 // Bytes returns the document without white space around it; nil of a nil Strict. The caller must not change them.

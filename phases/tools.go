@@ -135,7 +135,9 @@ func SplitMCPTool(name string) (server, tool string, ok bool) {
 // MCP tool's name comes from the mcp member when there is one: it cannot be
 // confused with another. Everything else keeps its bytes; an invocation that is
 // already normalised is returned as it is. The error is a *DecodeError.
-func Normalize(inv Invocation) (Invocation, error) {
+func Normalize(inv Invocation) (Invocation, error) { return normalize(Checked{}, inv) }
+
+func normalize(checked Checked, inv Invocation) (Invocation, error) {
 	if inv.Phase != PreTool && inv.Phase != PostTool {
 		return inv, nil
 	}
@@ -143,7 +145,7 @@ func Normalize(inv Invocation) (Invocation, error) {
 	if !ok {
 		return inv, nil // decoding will name the fault
 	}
-	name := inv.Tool()
+	name := checked.Tool(&inv)
 	if name == tool {
 		return inv, nil
 	}

@@ -16,8 +16,7 @@ func wellFormed(data []byte, maxDepth int) bool {
 	if len(data) > math.MaxInt32 {
 		return false
 	}
-	var room [32]shortSpan
-	c := formCheck{b: data, left: maxDepth, names: room[:0]}
+	c := formCheck{b: data, left: maxDepth}
 	end := c.value(skipSpace(data, 0))
 	return end > 0 && skipSpace(data, end) == len(data)
 }
@@ -26,8 +25,33 @@ func wellFormed(data []byte, maxDepth int) bool {
 // ends, or 0: it is not strict, or that cannot be told here.
 type formCheck struct {
 	b     []byte
-	left  int         // how many levels deeper values may nest
-	names []shortSpan // of the objects that are open, without quotes
+	left  int // how many levels deeper values may nest
+	names int // of the objects that are open
+	few   [48]shortSpan
+	many  []shortSpan // instead of few, once they have been too few
+}
+
+// push adds a name, without its quotes.
+func (c *formCheck) push(name shortSpan) {
+	if c.many == nil {
+		if c.names < len(c.few) {
+			c.few[c.names] = name
+			c.names++
+			return
+		}
+		c.many = append(make([]shortSpan, 0, 4*len(c.few)), c.few[:]...)
+	}
+	c.many = append(c.many[:c.names], name)
+	c.names++
+}
+
+// pop takes away all names from the first on, and returns them.
+func (c *formCheck) pop(first int) []shortSpan {
+	last := c.names
+	if c.names = first; c.many != nil {
+		return c.many[first:last]
+	}
+	return c.few[first:last]
 }
 
 // shortSpan is a span of which a document with many names can have many.
@@ -69,9 +93,9 @@ func (c *formCheck) object(i int) int {
 	if c.left--; c.left < 0 {
 		return 0
 	}
-	first := len(c.names)
+	first := c.names
 	for i = skipSpace(c.b, i+1); i < len(c.b); i = skipSpace(c.b, i+1) {
-		if c.b[i] == '}' && len(c.names) == first { // {}; a comma before it is refused below
+		if c.b[i] == '}' && c.names == first { // {}; a comma before it is refused below
 			c.left++
 			return i + 1
 		}
@@ -79,7 +103,7 @@ func (c *formCheck) object(i int) int {
 		if end == 0 || !plain {
 			return 0
 		}
-		c.names = append(c.names, shortSpan{int32(i + 1), int32(end - 1)})
+		c.push(shortSpan{int32(i + 1), int32(end - 1)})
 		if i = skipSpace(c.b, end); i >= len(c.b) || c.b[i] != ':' {
 			return 0
 		}
@@ -91,8 +115,7 @@ func (c *formCheck) object(i int) int {
 		}
 		if c.b[i] == '}' {
 			c.left++
-			unlike := c.allDiffer(c.names[first:])
-			if c.names = c.names[:first]; !unlike {
+			if !c.allDiffer(c.pop(first)) {
 				return 0
 			}
 			return i + 1

@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"bytes"
-	"math"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -166,13 +164,12 @@ func (d *payload) metadata(name string, md phases.Metadata) {
 
 // value appends a value as the library writes it: without white space, and with strings in their shortest spelling.
 func (d *payload) value(name string, v jsontext.Value) {
-	strict, err := phases.NewStrict(v, math.MaxInt)
-	if err != nil || !d.ok { // the library says what is wrong with it
+	if !d.ok || !phases.IsStrict(v) { // the library says what is wrong with it
 		d.ok = false
 		return
 	}
 	d.out = append(d.out, name...)
-	for v = strict.Bytes(); len(v) > 0; {
+	for len(v) > 0 {
 		n := 1
 		switch c := v[0]; {
 		case c == '"':
@@ -189,18 +186,8 @@ func (d *payload) value(name string, v jsontext.Value) {
 
 // string appends the string with which v begins, and returns its length there.
 func (d *payload) string(v []byte) int {
-	end, same := 1, true
-	for {
-		quote := end + bytes.IndexByte(v[end:], '"')
-		escape := bytes.IndexByte(v[end:quote], '\\')
-		if escape < 0 {
-			end = quote + 1
-			break
-		}
-		end += escape + 2
-		same = same && bytes.IndexByte([]byte(`"\bfnrt`), v[end-1]) >= 0 // the shortest spelling of these
-	}
-	if same {
+	end := closing(v, 0) + 1
+	if phases.Shortest(v[:end]) {
 		d.out = append(d.out, v[:end]...)
 	} else {
 		d.quote(phases.Unquote(v[:end]))

@@ -53,8 +53,7 @@ func (d *detector) find(s string) []Finding {
 	// A second pass, for secrets known from elsewhere. The first comes first:
 	// where both find a place, its kind says more.
 	second := detector{depth: d.depth, record: d.record, knownOnly: true, halt: d.halt}
-	c := censusOf(s)
-	return d.merge(s, append(slices.Clip(first), second.look(s, &c)...))
+	return d.merge(s, append(slices.Clip(first), second.look(s, censusOf(s))...))
 }
 
 // first is what a text shows of itself, whatever is known from elsewhere.
@@ -68,12 +67,12 @@ func (d *detector) first(s string) []Finding {
 	}
 	record := d.record
 	if record == nil {
-		return d.afresh(s, &c)
+		return d.afresh(s, c)
 	}
 	found, ok := record.looked[s]
 	if !ok {
 		d.record = nil
-		found = d.afresh(s, &c)
+		found = d.afresh(s, c)
 		d.record = record
 		record.remember(s, found)
 	}
@@ -81,7 +80,7 @@ func (d *detector) first(s string) []Finding {
 }
 
 // afresh looks unless the text is known to be harmless.
-func (d *detector) afresh(s string, c *census) []Finding {
+func (d *detector) afresh(s string, c census) []Finding {
 	mark, ok := d.harmless.mark(s)
 	if ok = ok && d.depth == 0; ok && d.harmless.has(mark) {
 		return nil
@@ -95,10 +94,10 @@ func (d *detector) afresh(s string, c *census) []Finding {
 
 // look returns the findings in the text as it stands, without the characters
 // that hide them, and inside of encodings; unsorted and overlapping.
-func (d *detector) look(s string, c *census) (found []Finding) {
+func (d *detector) look(s string, c census) (found []Finding) {
 	plain, layers := d.plain, d.depth < maxLayers
 	if d.knownOnly {
-		plain = func(s string, _ *census, tell func(string, int, int, string)) { d.record.find(s, tell) }
+		plain = func(s string, _ census, tell func(string, int, int, string)) { d.record.find(s, tell) }
 	}
 	add := func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) }
 	seen := func(v *view) func(string, int, int, string) {
@@ -118,8 +117,7 @@ func (d *detector) look(s string, c *census) (found []Finding) {
 		bare = unwrapped(s)
 	}
 	if bare.text != "" || d.ungated {
-		inner := censusOf(bare.text)
-		plain(bare.text, &inner, seen(&bare))
+		plain(bare.text, censusOf(bare.text), seen(&bare))
 	}
 	if layers && (hasRun(bare.text) || d.ungated) {
 		d.encoded(bare.text, func(kind string, from, to int) {
@@ -129,7 +127,7 @@ func (d *detector) look(s string, c *census) (found []Finding) {
 	}
 	if d.knownOnly {
 		v := unquoted(s)
-		plain(v.text, nil, seen(&v))
+		plain(v.text, census{}, seen(&v))
 	}
 	if layers && (c.dumps() || d.ungated) {
 		d.dumped(s, add)
@@ -141,12 +139,12 @@ func (d *detector) look(s string, c *census) (found []Finding) {
 }
 
 // plain looks for secrets as they stand.
-func (d *detector) plain(s string, c *census, tell func(kind string, from, to int, secret string)) {
+func (d *detector) plain(s string, c census, tell func(kind string, from, to int, secret string)) {
 	add := func(kind string, from, to int) { tell(kind, from, to, "") }
 	if d.exact != nil {
 		d.exact.find(s, add)
 	}
-	for n, may := range d.glances(c) {
+	for n, may := range d.glances(&c) {
 		if d.halt.stopped() {
 			return
 		}

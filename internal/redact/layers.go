@@ -393,8 +393,7 @@ func (d *detector) holds(raw []byte) bool {
 	inner := *d
 	inner.depth++
 	if inner.knownOnly {
-		c := censusOf(string(raw))
-		return len(inner.look(string(raw), &c)) > 0
+		return len(inner.look(string(raw), censusOf(string(raw)))) > 0
 	}
 	return len(inner.find(string(raw))) > 0
 }
