@@ -27,7 +27,7 @@ func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 		if name == "" || s[i] == ' ' && !flag && !valueFollows(name) {
 			continue
 		}
-		column := strings.IndexAny(name, "_-") > 0
+		column := joined(name)
 		kind, str := nameKind(name)
 		if str == none && from > 0 && (s[from-1] == '?' || s[from-1] == '&') {
 			kind, str = parameterKind(name)
@@ -397,7 +397,17 @@ func lineOfConfig(name string) bool {
 func valueFollows(name string) bool {
 	return len(name) == 2 && strings.EqualFold(name, "by") || name == "password" || name == "PASSWORD" ||
 		name == "passwd" || name == "PSK" ||
-		lineOfConfig(name) || strings.IndexAny(name, "_-") > 0
+		lineOfConfig(name) || joined(name)
+}
+
+// joined reports a name that has a _ or - in it, and not before anything else.
+func joined(name string) bool {
+	for i := 0; i < len(name); i++ {
+		if name[i] == '_' || name[i] == '-' {
+			return i > 0
+		}
+	}
+	return false
 }
 
 // ipsec reports the word PSK where the file of secrets of IPsec puts a key in quotes behind it.

@@ -215,3 +215,21 @@ func TestHasRun(t *testing.T) {
 		}
 	}
 }
+
+// contains says what strings.Contains says.
+func TestContains(t *testing.T) {
+	texts := corpusTexts(t)
+	for n, s := range texts {
+		for _, f := range programFlags {
+			if got := contains(s, f.program); got != strings.Contains(s, f.program) {
+				t.Errorf("%q in %.200q: %v", f.program, s, got)
+			}
+		}
+		other := texts[(n*7+1)%len(texts)]
+		for _, w := range []string{"curl", " ", "e", s, other, s[:len(s)/2] + "x", other[len(other)/3:]} {
+			if w != "" && contains(s, w) != strings.Contains(s, w) {
+				t.Errorf("%q in %.200q", w, s)
+			}
+		}
+	}
+}

@@ -47,11 +47,11 @@ func findFlags(s string, add func(kind string, from, to int)) {
 	}
 	var flags []*programFlag // of the programs that are named at all
 	for k := range programFlags {
-		if f := &programFlags[k]; (f.flag[1] != '-' || letters[f.flag[2]]) && strings.Contains(s, f.program) {
+		if f := &programFlags[k]; (f.flag[1] != '-' || letters[f.flag[2]]) && contains(s, f.program) {
 			flags = append(flags, f)
 		}
 	}
-	users := (letters['u'] || letters['U'] || letters['-']) && (strings.Contains(s, "curl") || strings.Contains(s, "http"))
+	users := (letters['u'] || letters['U'] || letters['-']) && (contains(s, "curl") || contains(s, "http"))
 	if flags == nil && !users {
 		return
 	}
@@ -66,6 +66,28 @@ func findFlags(s string, add func(kind string, from, to int)) {
 		}
 		at += len(line) + 1
 	}
+}
+
+// contains is strings.Contains, by the byte of the word that is least frequent in texts: the library looks for the
+// first.
+func contains(s, word string) bool {
+	const frequent = "kvbygpwfmucdlhrsnioate " // the rest is less so; the most frequent last
+	rare, least := 0, len(frequent)
+	for i := range len(word) {
+		if at := strings.IndexByte(frequent, word[i]); at < least {
+			rare, least = i, at
+		}
+	}
+	for at := rare; at < len(s); at++ {
+		i := strings.IndexByte(s[at:], word[rare])
+		if i < 0 {
+			return false
+		}
+		if at += i; strings.HasPrefix(s[at-rare:], word) {
+			return true
+		}
+	}
+	return false
 }
 
 // find looks through one line.

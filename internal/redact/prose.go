@@ -7,7 +7,7 @@ import "strings"
 // common.
 func findProse(s string, add func(kind string, from, to int)) {
 	for i := 1; i < len(s); i++ {
-		if s[i] != ' ' && !strings.HasPrefix(s[i:], ": ") || !word[s[i-1]] {
+		if c := s[i]; c != ' ' && (c != ':' || i+1 == len(s) || s[i+1] != ' ') || !word[s[i-1]] {
 			continue
 		}
 		switch s[i-1] | 32 {
@@ -18,6 +18,11 @@ func findProse(s string, add func(kind string, from, to int)) {
 		from := i
 		for from > 0 && i-from < 16 && word[s[from-1]] {
 			from--
+		}
+		switch s[from] | 32 {
+		case 'p', 's', 't', 'a', 'c', 'k': // the same
+		default:
+			continue
 		}
 		kind := proseName(s[from:i], s[max(0, from-24):from])
 		if kind == "" {
