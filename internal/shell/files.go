@@ -56,6 +56,33 @@ func (w *walker) writes(e *env, file Word, text string, ok, appends bool) {
 		w.files = map[string]*written{}
 	}
 	w.files[key] = &written{text: text}
+	if r, ok := w.awaiting[key]; ok {
+		delete(w.awaiting, key)
+		w.maybeCode(r.e, w.word(text, true, false, false), r.label, r.c, r.i, r.raw)
+	}
+}
+
+// reader is a shell that reads a file that the text has not written yet: a pipe with a name, or it waits.
+type reader struct {
+	e     *env
+	label string
+	c     ctx
+	i     int
+	raw   string
+}
+
+// awaits remembers a shell whose input is a file.
+func (w *walker) awaits(e *env, label string, c ctx, i int, raw string) {
+	for _, r := range c.redirs {
+		if key := fileKey(e, r.Target); key != "" && r.FD == 0 && r.Op == "<" && len(w.awaiting) < maxFiles {
+			if w.awaiting == nil {
+				w.awaiting = map[string]reader{}
+			}
+			c.stdin, c.stdinFrom, c.redirs = nil, -1, nil
+			w.awaiting[key] = reader{e: e.clone(), label: label, c: c, i: i, raw: raw}
+			return
+		}
+	}
 }
 
 // writesFiles remembers what a statement writes to the files that its output is redirected to.
@@ -123,6 +150,11 @@ func (w *walker) copies(e *env, name string, args []Word, c ctx) {
 			return
 		}
 		to := operands[len(operands)-1]
+		if name == "install" || name == "cp" {
+			if from := operands[len(operands)-2].Text; from == "/dev/stdin" || from == "/dev/fd/0" {
+				w.writes(e, to, in, known, false)
+			}
+		}
 		for _, from := range operands[:len(operands)-1] {
 			if f := w.fileOf(e, from); f != nil {
 				inside := to
@@ -177,21 +209,30 @@ func (w *walker) runsWritten(e *env, words []Word, open bool, c ctx, i int, raw 
 	if f == nil || !strings.Contains(words[0].Text, "/") && words[0].Known {
 		return false
 	}
-	if line, ok := strings.CutPrefix(f.text, "#!"); ok {
-		line, _, _ = strings.Cut(line, "\n")
-		fields := strings.Fields(line)
-		if len(fields) > 1 && path.Base(fields[0]) == "env" {
-			fields = slices.DeleteFunc(fields[1:], func(s string) bool { return strings.HasPrefix(s, "-") })
-		}
-		if len(fields) > 0 && !isShell(path.Base(fields[0])) {
-			g, ok := interpreterOf(path.Base(fields[0]))
-			if !ok || g.stdin == "" {
-				return false
-			}
-			w.handsText(e, g.stdin, w.word(f.text, true, false, false),
-				handed{name: path.Base(fields[0]), c: c, raw: raw, i: i})
-			return true
-		}
+	if language, program := f.interpreter(); language != "" {
+		w.handsText(e, language, w.word(f.text, true, false, false), handed{name: program, c: c, raw: raw, i: i})
+		return true
+	} else if program != "" {
+		return false
 	}
 	return w.runsFile(e, words[0], words[1:], open, path.Base(words[0].Text), c, i, false, raw)
+}
+
+// interpreter returns the program that the first line of the file names, and its language where it is one that reads
+// programs; both are "" for a shell.
+func (f *written) interpreter() (language, program string) {
+	line, ok := strings.CutPrefix(f.text, "#!")
+	if !ok {
+		return "", ""
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	fields := strings.Fields(line)
+	if len(fields) > 1 && path.Base(fields[0]) == "env" {
+		fields = slices.DeleteFunc(fields[1:], func(s string) bool { return strings.HasPrefix(s, "-") })
+	}
+	if len(fields) == 0 || isShell(path.Base(fields[0])) {
+		return "", ""
+	}
+	g, _ := interpreterOf(path.Base(fields[0]))
+	return g.stdin, path.Base(fields[0])
 }

@@ -70,6 +70,7 @@ func (w *walker) git(e *env, h handed) {
 		h.name = "git " + verb
 		w.wrapped(e, g, h)
 	}
+	w.gitHooks(e, verb, h)
 	switch verb {
 	case "config":
 		w.gitConfigCommand(e, h)
@@ -165,6 +166,9 @@ func (w *walker) gitConfig(e *env, key string, value Word, h handed) {
 		w.unknown("script", h.raw, h.i) // settings that are not seen
 		return
 	case "core":
+		if rest == "hookspath" {
+			w.hooksPath = fileKey(e, value)
+		}
 		switch rest {
 		case "pager", "editor", "sshcommand", "fsmonitor", "askpass", "gitproxy", "alternaterefscommand":
 			runs = true

@@ -166,6 +166,23 @@ func languages(name string) (grammar, bool) {
 		return grammar{verbs: "dotnet", lenient: true}, true
 	case "nu", "xonsh", "elvish", "oil", "osh", "ysh", "csh", "tcsh", "rc", "es":
 		return otherShells(name)
+	case "nim":
+		return grammar{opts: "eval=t.nim", lenient: true, verbs: "nim"}, true
+	case "crystal":
+		return grammar{verbs: "crystal", lenient: true}, true
+	case "raku", "perl6", "rakudo":
+		return grammar{opts: "e=t.perl I: M? n p c! V! v! doc! ll-exception", lenient: true,
+			tail: "f.perl", stdin: "perl"}, true
+	case "janet", "fennel", "hy", "newlisp", "picolisp":
+		return grammar{opts: "e,eval,c=t.lisp l,load=f.lisp+ m: i s k! v! h!", lenient: true,
+			tail: "f.lisp", stdin: "lisp"}, true
+	case "rdmd", "dmd":
+		return grammar{opts: "eval=t.d loop=t.d I? L?", lenient: true, tail: "f.d"}, true
+	case "rust-script":
+		return grammar{opts: "e,expr=t.rust l,loop=t.rust d,dep: x: b: test: c,cargo-output", lenient: true,
+			tail: "f.rust"}, true
+	case "pike":
+		return grammar{opts: "e=t.pike x: I? M? D?", lenient: true, tail: "f.pike", stdin: "pike"}, true
 	case "crontab":
 		return grammar{opts: "u: l! r! e i T! s n! c: V!", tail: "f.crontab", stdin: "crontab"}, true
 	case "ninja", "just", "task", "rakefile", "scons", "invoke":

@@ -43,7 +43,7 @@ func TestAtTheLimits(t *testing.T) {
 		"statements": {strings.Repeat("{ ", 199) + "a" + strings.Repeat("; }", 199),
 			strings.Repeat("{ ", 200) + "a" + strings.Repeat("; }", 200)},
 		"functions":           {functions(64), functions(65)},
-		"variables":           {strings.Join(vars[:maxVars-2], "\n"), strings.Join(vars[:maxVars-1], "\n")},
+		"variables":           {strings.Join(vars[:maxVars-3], "\n"), strings.Join(vars[:maxVars-2], "\n")},
 		"wrappers":            {strings.Repeat("nice ", 32) + "a", strings.Repeat("nice ", 33) + "a"},
 		"functions in others": {calls(8), calls(9)},
 	} {

@@ -374,7 +374,7 @@ func (w *walker) reads(e *env, name string, args []Word, c ctx, redirs []Redirec
 	if !simple || c.stdin == nil || !c.stdin.Known || len(names) == 0 {
 		return
 	}
-	if v, ok := e.vars["IFS"]; ok && v.v.Set {
+	if v, ok := e.vars["IFS"]; ok && v.v.Set && v.v.Str != blankIFS {
 		return
 	}
 	line, _, _ := strings.Cut(c.stdin.Text, "\n")
@@ -425,6 +425,7 @@ func joined(args []Word, open bool) Word {
 func (w *walker) stdinCode(e *env, label string, c ctx, i int, raw string) {
 	if c.stdin == nil {
 		if text, script, ok := w.redirected(c.redirs); ok && script {
+			w.awaits(e, label, c, i, raw)
 			w.unknown("script", raw, i)
 		} else if ok {
 			c.stdinFrom = -1

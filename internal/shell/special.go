@@ -424,6 +424,18 @@ func oldStyle(args []Word) []Word {
 	return append(out, rest...)
 }
 
+// colonStyle writes options that have a colon before their value as others do: nim --eval:CODE.
+func colonStyle(args []Word) []Word {
+	out := slices.Clone(args)
+	for i, a := range out {
+		name, value, ok := strings.Cut(a.Text, ":")
+		if ok && strings.HasPrefix(name, "--") && !strings.Contains(name, "=") {
+			out[i].Text = name + "=" + value
+		}
+	}
+	return out
+}
+
 // powershell tells the program of PowerShell, whose options may be cut and are written in any case. A word that is no
 // option is a file for pwsh, and a command for the older powershell.
 func (w *walker) powershell(e *env, h handed) {

@@ -33,10 +33,14 @@ const (
 	hereMark = "\U0010FFF1"
 )
 
+// blankIFS is what IFS is when a shell starts.
+const blankIFS = " \t\n"
+
 func newEnv() *env {
 	e := &env{vars: map[string]variable{}}
 	e.set("HOME", text(homeMark))
 	e.set("PWD", text(hereMark))
+	e.set("IFS", text(blankIFS)) // a shell takes none from its environment
 	return e
 }
 

@@ -32,9 +32,12 @@ type walker struct {
 	feeding []int             // commands that read what a later one writes: >(sh)
 	aliases map[string]Word
 
-	within map[syntax.Node]span // the commands of each substitution
-	parts  []hole               // what holes in texts stand for
-	files  map[string]*written  // the files that the text writes, where what it writes is known
+	within       map[syntax.Node]span // the commands of each substitution
+	parts        []hole               // what holes in texts stand for
+	files        map[string]*written  // the files that the text writes, where what it writes is known
+	hooksPath    string               // where the text has git look for hooks
+	awaiting     map[string]reader    // shells that read a file that the text has not written yet
+	runningParts []string             // of files in which a tool finds what it runs
 }
 
 type function struct {

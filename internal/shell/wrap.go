@@ -19,6 +19,7 @@ type handed struct {
 // unwrap walks what a program hands on to be run.
 func (w *walker) unwrap(e *env, name string, words []Word, open bool, c ctx, raw string, i int) {
 	h := handed{name: name, args: words[1:], open: open, c: c, raw: raw, i: i}
+	w.recipes(e, h)
 	switch {
 	case isShell(name):
 		w.shell(e, name, h.args, open, c, raw, i)
@@ -41,6 +42,15 @@ func (w *walker) unwrap(e *env, name string, words []Word, open bool, c ctx, raw
 		return
 	case name == "tar" || name == "bsdtar" || name == "gtar":
 		h.args = oldStyle(h.args)
+	case name == "schtasks" || name == "schtasks.exe":
+		for k, a := range h.args {
+			if strings.EqualFold(a.Text, "/tr") && k+1 < len(h.args) {
+				w.handsText(e, "cmd", h.args[k+1], h)
+			}
+		}
+		return
+	case name == "nim":
+		h.args = colonStyle(h.args)
 	}
 	g, ok := wrapperOf(name)
 	if !ok {

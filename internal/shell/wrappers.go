@@ -3,7 +3,7 @@ package shell
 // wrapperOf returns how the program of the name runs others, from its manual.
 func wrapperOf(name string) (grammar, bool) {
 	for _, table := range []func(string) (grammar, bool){accounts, resources, jails, small, inputs, traces,
-		plugs, hosts, machines, clusters, launchers, runners} {
+		plugs, hosts, machines, clusters, launchers, fleets, runners} {
 		if g, ok := table(name); ok {
 			return g, true
 		}

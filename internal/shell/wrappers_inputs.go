@@ -142,9 +142,9 @@ func plugs(name string) (grammar, bool) {
 			"compare-dest: " +
 			"link-dest: backup-dir: suffix: timeout:")
 	case "scp":
-		return none("S=~first+ D=~first+ o=~ssh i: F: P: J: l: c: X:")
+		return none("S=shx+ D=~first+ o=~ssh i: F: P: J: l: c: X:")
 	case "sftp":
-		return grammar{opts: "S=~first+ D=~first+ b=f.sftp o=~ssh i: F: P: J: l: c: B: R: s: X:", lenient: true,
+		return grammar{opts: "S=shx+ D=~first+ b=f.sftp o=~ssh i: F: P: J: l: c: B: R: s: X:", lenient: true,
 			tail: tailNone, stdin: "sftp"}, true
 	case "sort", "gsort":
 		return none("compress-program=shx+ k,key: o,output: t: T: S: files0-from: sort: parallel: batch-size:")

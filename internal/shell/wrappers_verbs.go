@@ -4,7 +4,8 @@ import "strings"
 
 // verbOf returns what a verb of the program runs. The key is the program, or its family, with the verbs before.
 func verbOf(key, verb string) (grammar, bool) {
-	for _, table := range []func(program, verb string) (grammar, bool){clusterVerb, machineVerb, launcherVerb} {
+	for _, table := range []func(program, verb string) (grammar, bool){clusterVerb, machineVerb,
+		launcherVerb, fleetVerb} {
 		if g, ok := table(key, verb); ok {
 			return g, true
 		}
@@ -54,6 +55,10 @@ func verbOf(key, verb string) (grammar, bool) {
 			return grammar{lenient: true, tail: tailNone}, false
 		}
 		return grammar{}, false
+	case "crystal":
+		return grammar{lenient: true, tail: "t.crystal"}, verb == "eval"
+	case "nim":
+		return grammar{lenient: true, tail: "f.nim"}, verb == "e" || verb == "r"
 	case "dotnet":
 		return grammar{lenient: true, tail: "f.dotnet"}, verb == "exec" || verb == "fsi" || verb == "script"
 	case "deno":

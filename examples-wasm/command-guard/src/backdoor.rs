@@ -123,7 +123,7 @@ fn serves(c: &Command) -> bool {
         "telnetd" | "in.telnetd" | "utelnetd" => {
             c.args().windows(2).any(|w| w[0].text == "-l" && program(&w[1].text)) || texts().any(|w| w.starts_with("-l/"))
         }
-        "gs-netcat" => texts().any(|w| w.starts_with('-') && !w.starts_with("--") && (w.contains('i') || w.contains('e')) && w.contains('l')),
+        "gs-netcat" => c.has_flag('l', &[]) && (c.has_flag('i', &[]) || c.has_flag('e', &[])),
         _ => texts().any(program),
     }
 }

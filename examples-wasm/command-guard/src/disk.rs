@@ -57,6 +57,14 @@ fn formats<'a>(t: &Text, c: &'a Command) -> Option<&'a str> {
     match name {
         "mkswap" | "blkdiscard" | "sg_format" | "sg_unmap" | "sg_write_same" | "sg_sanitize" | "scrub" | "nwipe" | "shred" | "wipe"
         | "pvcreate" | "vgcreate" | "vgextend" | "ddrescue" | "dd_rescue" | "bcache" | "make-bcache" | "f3probe" | "flashrom" => device(),
+        "systemd-repart" | "repart" if values(c, &["--dry-run"]).iter().any(|v| matches!(*v, "no" | "false" | "0" | "off")) => disk(),
+        "ceph-volume" if verb(&["zap", "create", "prepare", "batch"]) => disk(),
+        // The last operand is written; with -I the first one is.
+        "e2image" if c.has_flag('I', &[]) => device(),
+        "e2image" => {
+            let words = operands(c, "bBoOc", &[]);
+            words.last().filter(|w| words.len() > 1 && places::of(t, c, w).is_disk()).map(|w| w.text.as_str())
+        }
         "cgdisk" | "cfdisk" => disk(),
         "gdisk" | "fdisk" if !(c.has_flag('l', &["list"]) || c.has_flag('x', &["list-details"]) || c.has_flag('s', &["getsz"])) => disk(),
         "sfdisk" if !["list", "dump", "json", "show-size", "show-geometry", "verify", "list-free", "list-types"].iter().any(|o| long(c, o))
@@ -76,7 +84,8 @@ fn formats<'a>(t: &Text, c: &'a Command) -> Option<&'a str> {
             "--repair-sector", "--sanitize-block-erase", "--sanitize-overwrite", "--sanitize-crypto-scramble", "--fwdownload"]
             .iter().any(|o| c.args().iter().any(|w| w.text.starts_with(o))) => disk(),
         "nvme" if verb(&["format", "sanitize", "write", "write-zeroes", "write-uncor", "dsm", "delete-ns", "fw-download"]) => device(),
-        "cryptsetup" | "veracrypt" if verb(&["luksFormat", "luksErase", "erase", "reencrypt", "luksKillSlot", "luksRemoveKey", "format"])
+        "veracrypt" | "truecrypt" if c.has_flag('c', &["create"]) => device(),
+        "cryptsetup" | "veracrypt" | "integritysetup" | "veritysetup" if verb(&["luksFormat", "luksErase", "erase", "reencrypt", "luksKillSlot", "luksRemoveKey", "format"])
             || c.args().iter().any(|w| w.text.eq_ignore_ascii_case("plainopen")) => device(),
         "mdadm" if long(c, "create") || long(c, "zero-superblock") || c.has_flag('C', &[]) || long(c, "build") || long(c, "remove") => device(),
         "fio" if c.args().iter().any(|w| w.text.contains("write") || w.text.contains("trim")) => {
@@ -101,7 +110,7 @@ fn formats<'a>(t: &Text, c: &'a Command) -> Option<&'a str> {
             words.into_iter().skip(skip).find(|w| written(&w.text)).map(|w| w.text.as_str())
         }
         "diskutil" => None,
-        "e2image" | "partimage" | "fsarchiver" | "bmaptool" | "restore" | "balena" | "etcher" | "ocs-sr" | "rpi-imager"
+        "partimage" | "fsarchiver" | "bmaptool" | "restore" | "balena" | "etcher" | "ocs-sr" | "rpi-imager"
             if verb(&["restore", "restfs", "copy", "local", "restoredisk", "restoreparts", "--cli"]) => disk(),
         _ => None,
     }
@@ -157,8 +166,12 @@ fn removes(c: &Command) -> Option<&str> {
         "Format-Volume" | "Clear-Disk" | "Initialize-Disk" | "Remove-Partition" | "Remove-VirtualDisk" | "Remove-StoragePool" | "Remove-Volume" => {
             return Some("by itself")
         }
-        "diskpart" => flag(c, 's', "script") || words.iter().any(|w| w.text.eq_ignore_ascii_case("/s")),
+        "diskpart" => c.stdin.is_some() || c.stdin_from.is_some() || flag(c, 's', "script") || words.iter().any(|w| w.text.eq_ignore_ascii_case("/s")),
         "stratis" => matches!((first, second), ("pool" | "filesystem" | "fs", "destroy")),
+        "ceph" => matches!((first, second), ("osd", "destroy" | "purge" | "lost")) || first == "osd" && second == "pool" && matches!(word(2), "delete" | "rm") || first == "fs" && matches!(second, "rm" | "remove"),
+        "rados" => matches!(first, "rmpool" | "purge"),
+        "gluster" => first == "volume" && matches!(second, "delete" | "remove-brick" | "reset-brick"),
+        "drbdadm" => matches!(first, "wipe-md" | "create-md" | "invalidate"),
         "vdo" => matches!(first, "remove" | "create"),
         "gpart" => matches!(first, "destroy" | "create" | "delete"),
         "geli" => matches!(first, "init" | "kill" | "delkey"),

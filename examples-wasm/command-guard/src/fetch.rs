@@ -93,6 +93,16 @@ pub fn fetched(c: &Command) -> Option<Fetched> {
             }
             saved(files)
         }
+        "oras" => match all().next() {
+            Some("pull") => {
+                let args = Args::read(c.args(), "o", &["output"]);
+                let dir = args.values(&["o", "output"]).next();
+                saved(alloc::vec![in_dir(dir, "*")])
+            }
+            Some("blob") if all().any(|w| w == "fetch") => printed(),
+            _ => None,
+        },
+        "mosquitto_sub" | "kcat" | "kafkacat" | "nats" | "ipfs" | "amqp-consume" | "wscat" | "smbget" => printed(),
         "certutil" if all().any(|w| w.trim_start_matches(&['-', '/'][..]).eq_ignore_ascii_case("urlcache")) => {
             saved(all().last().map(String::from).into_iter().collect())
         }

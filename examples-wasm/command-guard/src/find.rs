@@ -22,6 +22,7 @@ pub fn search(t: &Text, c: &Command) -> Option<Search> {
     match c.name.as_str() {
         "find" | "gfind" | "bfs" => Some(find(t, c)),
         "fd" | "fdfind" => Some(fd(t, c)),
+        "printf" | "echo" if c.args().iter().any(|w| w.glob) => Some(listing(t, c)),
         "ls" | "gls" | "dir" | "exa" | "eza" | "lsd" | "du" | "tree" => Some(listing(t, c)),
         _ => None,
     }
@@ -92,7 +93,8 @@ fn fd(t: &Text, c: &Command) -> Search {
 }
 
 fn listing(t: &Text, c: &Command) -> Search {
-    let mut places: Vec<Place> = args::operands(c, "IL", &[]).into_iter().map(|w| places::of(t, c, w)).collect();
+    let prints = matches!(c.name.as_str(), "printf" | "echo");
+    let mut places: Vec<Place> = args::operands(c, "IL", &[]).into_iter().filter(|w| !prints || w.glob).map(|w| places::of(t, c, w)).collect();
     if places.is_empty() {
         places.push(places::named(t, c, "."));
     }

@@ -296,7 +296,8 @@ fn disarms(c: &Command) -> Option<String> {
     let says = |does: &str, w: &Word| Some(format!("{} would {} the hook {}", shown(&c.name), does, w.text));
     let operands = || c.args().iter().filter(|w| !w.text.starts_with('-'));
     match c.name.as_str() {
-        "rm" | "unlink" | "shred" | "rmdir" | "trash" | "trash-put" | "rimraf" | "srm" | "del" | "gio" => {
+        "rm" | "grm" | "unlink" | "shred" | "rmdir" | "trash" | "trash-put" | "trash-cli" | "rmtrash" | "gomi" | "rip" | "premove" | "rimraf" | "del-cli" | "shx"
+        | "srm" | "wipe" | "del" | "gio" => {
             if let Some(w) = operands().find(hook) {
                 return says("delete", w);
             }

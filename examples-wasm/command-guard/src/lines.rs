@@ -12,8 +12,7 @@ use crate::hook::{Errno, Fail};
 use crate::options::Options;
 use crate::text::Text;
 use crate::{
-    backdoor, disk, docker_wipe, fork_bomb, fs_destroy, git_bypass, listed, optin, permissions, power, remote_exec, secret_read, system_file, unknown,
-    written,
+    backdoor, disguised, disk, docker_wipe, fork_bomb, fs_destroy, git_bypass, listed, optin, permissions, power, remote_exec, salt, secret_read, system_file, unknown,
 };
 
 /// A rule that judges each command.
@@ -49,7 +48,7 @@ pub fn judge(options: &Options, line: &Line) -> Result<Vec<Finding>, Fail> {
         return Ok(vec![Finding::block("unreadable", what)]);
     }
     let text = Text { source: &line.text, shell: &shell, programs: &programs };
-    let mut found = of_shell(&text);
+    let mut found = of_shell(&text, "");
     if !line.code && hides(&line.text) {
         let what = "the command has control characters, so it is not what a person sees";
         found.push(Finding::ask("unreadable", what));
@@ -96,45 +95,41 @@ fn too_long() -> Finding {
     Finding::block("unreadable", "the command is too long to be judged")
 }
 
-/// What the rules find in the commands of a text.
-fn of_shell(text: &Text) -> Vec<Finding> {
+/// What the rules find in the commands of a text. Where a program does something by itself, `by` is its name.
+fn of_shell(text: &Text, by: &str) -> Vec<Finding> {
     let mut found = Vec::new();
     for c in &text.shell.commands {
-        found.extend(OF_COMMAND.iter().filter_map(|rule| rule(text, c)));
+        let same = salt::command(c);
+        let told = same.as_ref().unwrap_or(c);
+        let actor = if same.is_some() { c.name.as_str() } else { by };
+        let all = OF_COMMAND.iter().filter_map(|rule| rule(text, told));
+        found.extend(all.map(|f| if same.is_some() || code::is_own(c) { f.acted(&told.name, actor) } else { f }));
     }
-    found.extend(OF_TEXT.iter().filter_map(|rule| rule(text)));
+    for f in OF_TEXT.iter().filter_map(|rule| rule(text)) {
+        let own = text.shell.commands.iter().find(|c| code::is_own(c) && f.begins(&c.name));
+        found.push(match own {
+            Some(c) => f.acted(&c.name, by),
+            None => f,
+        });
+    }
     found
 }
-
-/// The most lines that stand in arguments of one text and are judged.
-const HANDED_ON: usize = 32;
 
 /// How deep a program may start another one.
 const DEPTH: usize = 4;
 
-/// What the commands have other programs run: lines in their arguments, and programs of other languages.
+/// What the commands have other programs run: the system's own by another name, and programs of other languages.
 fn handed_on(text: &Text, depth: usize) -> Result<Vec<Finding>, Fail> {
     let mut found = Vec::new();
-    let lines: Vec<_> = text.shell.commands.iter().flat_map(code::carried).collect();
-    if lines.len() > HANDED_ON {
-        found.push(Finding::ask("unknown", "the command hands on more than can be judged"));
-    }
-    for line in lines.iter().take(HANDED_ON) {
-        // A text that is no command line is judged as far as it was read.
-        match read(line)? {
-            Some((shell, programs)) => found.extend(of_shell(&Text { source: line, shell: &shell, programs: &programs })),
-            None => found.push(too_long()),
-        }
-    }
-    for source in written::scripts(text) {
+    for source in disguised::disguised(text) {
         if depth == DEPTH {
-            found.push(Finding::ask("unknown", "the command runs scripts in scripts, more than can be judged"));
+            found.push(Finding::ask("unknown", "the command runs programs by other names, more than can be judged"));
             break;
         }
         match read(&source)? {
             Some((shell, programs)) => {
                 let script = Text { source: &source, shell: &shell, programs: &programs };
-                found.extend(of_shell(&script));
+                found.extend(of_shell(&script, ""));
                 found.extend(handed_on(&script, depth + 1)?);
                 if shell.truncated {
                     found.push(Finding::ask("unknown", "the command writes and runs more than can be judged"));
@@ -167,7 +162,7 @@ fn of_script(source: &str, by: &str, depth: usize) -> Result<Vec<Finding>, Fail>
         return Ok(vec![Finding::ask("unknown", format!("what the program given to {} does cannot be told beforehand", by))]);
     }
     let text = Text { source, shell: &shell, programs: &programs };
-    let mut found = of_shell(&text);
+    let mut found = of_shell(&text, by);
     found.extend(handed_on(&text, depth + 1)?);
     if let Some(mut doubt) = unknown::judge(&text) {
         doubt.what = format!("what the program given to {} does cannot be told beforehand", by);

@@ -24,6 +24,7 @@ pub fn judge(t: &Text, c: &Command) -> Option<Finding> {
         "rsync" => copied(c),
         "setcap" => setcap(t, c),
         "setfacl" => setfacl(t, c),
+        "nfs4_setfacl" => nfs4_setfacl(t, c),
         "chattr" | "chflags" => chattr(t, c),
         "icacls" | "icacls.exe" | "cacls" | "takeown" | "takeown.exe" | "Set-Acl" => acl(t, c),
         _ => None,
@@ -79,6 +80,17 @@ fn is_copy_of_interpreter(t: &Text, to: &Place) -> bool {
         let words = operands(c, "mogtS", &["mode", "owner", "group", "suffix"]);
         words.len() == 2 && names_interpreter(&words[0].text) && places::of(t, c, words[1]).path == to.path
     })
+}
+
+/// An entry of an ACL of NFS that lets everyone write.
+fn nfs4_setfacl(t: &Text, c: &Command) -> Option<String> {
+    let entries = values(c, &["-a", "-s", "-A", "-S"]);
+    let opens = entries.iter().flat_map(|e| e.split(&[',', '\n'][..])).any(|e| {
+        let mut parts = e.split(':');
+        parts.next() == Some("A") && parts.nth(1) == Some("EVERYONE@") && parts.next().map_or(false, |r| r.contains(&['w', 'a', 'W', 'C', 'o'][..]))
+    });
+    let words = operands(c, "asASmxX", &[]);
+    words.into_iter().find(|w| opens && (places::of(t, c, w).is_tree() || is_system(&places::of(t, c, w)))).map(|w| w.text.clone())
 }
 
 fn ansible(t: &Text, c: &Command) -> Option<String> {

@@ -28,8 +28,11 @@ pub fn whole(t: &Text) -> Option<Finding> {
     })
 }
 
-/// Programs of Windows that run what an address names.
+/// Programs that run what an address names: those of Windows, and one that fetches a playbook.
 fn runs_address(c: &Command) -> bool {
+    if c.name == "ansible-pull" {
+        return c.args().iter().any(|w| w.text.contains("://") || w.text.contains('@') && w.text.contains(':'));
+    }
     let name = lower(&c.name);
     let loads = matches!(name.strip_suffix(".exe").unwrap_or(&name), "mshta" | "regsvr32" | "rundll32" | "wscript" | "cscript" | "msiexec");
     loads && c.args().iter().any(|w| w.text.contains("http://") || w.text.contains("https://"))

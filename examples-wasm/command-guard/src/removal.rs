@@ -55,13 +55,35 @@ pub fn of(t: &Text, c: &Command) -> Vec<Removal> {
         {
             all(operands(c, "ef", &[]).into_iter().skip(1).collect(), "empty", false, false)
         }
-        "salt" | "salt-call" | "salt-ssh" => {
-            let words = c.args();
-            match words.iter().position(|w| w.text == "file.remove") {
-                Some(i) => all(words[i + 1..].iter().take(1).collect(), "delete", true, false),
-                None => Vec::new(),
-            }
+        "gzip" | "pigz" | "bzip2" | "pbzip2" | "lbzip2" | "xz" | "lzma" | "pixz" | "lzip" | "plzip" | "compress" | "zstd" | "lz4" | "brotli" | "lzop" => {
+            let own = |letter, names: &[&str]| c.has_flag(letter, names);
+            let reads = own('c', &["stdout", "to-stdout"]) || own('l', &["list"]) || own('t', &["test"]) || own('d', &["decompress", "uncompress"]);
+            // Some keep the file, if they are not told to remove it.
+            let removes = match c.name.as_str() {
+                "zstd" | "lz4" => long(c, "rm"),
+                "brotli" => own('j', &["rm"]),
+                "lzop" => own('U', &["delete"]),
+                _ => !own('k', &["keep"]),
+            };
+            if reads || !removes { Vec::new() } else { all(operands(c, "SbpTMF", &["suffix", "threads"]), "replace by a packed file", own('r', &["recursive"]), true) }
         }
+        "rename" | "prename" | "file-rename" | "perl-rename" | "mmv" if !own_dry_run(c) => {
+            let from = if c.name == "mmv" { 0 } else { 1 };
+            let named = |w: &Word| Word { glob: w.glob || w.text.contains('*'), ..w.clone() };
+            let words: Vec<Word> = operands(c, "e", &[]).into_iter().skip(from).map(named).collect();
+            let last = if c.name == "mmv" { words.len().saturating_sub(1) } else { words.len() };
+            all(words[..last].iter().collect(), "rename", false, true)
+        }
+        "hg" | "svn" | "bzr" | "brz" | "fossil" => working_copy(t, c),
+        "augtool" => {
+            let removes = c.args().iter().any(|w| w.text == "rm" || w.text.starts_with("rm "));
+            let paths = c.args().iter().flat_map(|w| w.text.split_whitespace()).filter_map(|p| p.strip_prefix("/files")).filter(|_| removes);
+            paths.flat_map(|p| named(p.trim_end_matches("/*").split('[').next().unwrap_or(p), "empty")).map(shallow).collect()
+        }
+        "systemd-tmpfiles" if long(c, "purge") && !long(c, "dry-run") && operands(c, "", &["root", "image", "prefix"]).is_empty() => {
+            named("/home", "delete").into()
+        }
+        "puppet" if c.args().iter().any(|w| w.text == "ensure=absent") => all(operands(c, "", &[]).into_iter().filter(|w| w.text.starts_with('/')).collect(), "delete", true, false),
         "bleachbit" if c.has_flag('s', &["shred"]) => all(operands(c, "", &[]), "destroy", true, false),
         "ansible" => match crate::ansible::file(c) {
             Some(f) if f.absent => named(&f.path, "delete"),
@@ -96,6 +118,9 @@ pub fn of(t: &Text, c: &Command) -> Vec<Removal> {
                 _ => Vec::new(),
             }
         }
+        "rar" if c.args().iter().any(|w| w.text == "m" || w.text == "-df") => {
+            all(operands(c, "", &[]).into_iter().skip(2).collect(), "delete", true, false)
+        }
         "tar" | "gtar" | "bsdtar" if long(c, "remove-files") => tar(t, c),
         "zip" if c.has_flag('m', &["move"]) => all(operands(c, "xi", &[]).into_iter().skip(1).collect(), "delete", true, false),
         "7z" | "7za" | "7zz" if c.args().iter().any(|w| w.text == "-sdel") => {
@@ -123,6 +148,7 @@ pub fn of(t: &Text, c: &Command) -> Vec<Removal> {
                 _ => Vec::new(),
             }
         }
+        "tee" | "gtee" | "sponge" if !c.has_flag('a', &["append"]) && reads_nothing(t, c) => all(operands(c, "", &[]), "empty", false, false),
         "cat" | ":" | "true" | "printf" | "echo" | "" => emptied(t, c),
         "del" | "erase.exe" | "rd" | "ri" | "Remove-Item" | "remove-item" | "deltree" | "Clear-Content" | "rni" | "Move-Item" => windows(t, c),
         "hdfs" | "hadoop" => match c.args() {
@@ -133,6 +159,31 @@ pub fn of(t: &Text, c: &Command) -> Vec<Removal> {
         },
         _ => Vec::new(),
     }
+}
+
+/// Whether the input of a command is empty.
+fn reads_nothing(t: &Text, c: &Command) -> bool {
+    let outer = |c: &Command| c.parent.and_then(|p| t.shell.commands.get(p)).and_then(|p| p.stdin_from);
+    let from = c.stdin_from.or_else(|| outer(c)).and_then(|i| t.shell.commands.get(i));
+    c.redirects.iter().any(|r| r.op == "<" && r.target.text == "/dev/null") || from.map_or(false, is_silent)
+}
+
+/// Whether a program only says what it would do.
+fn own_dry_run(c: &Command) -> bool {
+    c.has_flag('n', &["dry-run", "no-act", "nono"])
+}
+
+/// What a manager of versions other than git removes of what it does not know, where a directory is named.
+fn working_copy(t: &Text, c: &Command) -> Vec<Removal> {
+    let has = |list: &[&str]| c.args().iter().any(|w| list.contains(&w.text.as_str()));
+    let dirs: Vec<&str> = match c.name.as_str() {
+        "hg" if has(&["purge", "clean"]) => values(c, &["-R", "--repository", "--cwd"]),
+        "svn" if has(&["--remove-unversioned", "--remove-ignored"]) => operands(c, "", &[]).into_iter().skip(1).map(|w| w.text.as_str()).collect(),
+        "bzr" | "brz" if has(&["clean-tree"]) => values(c, &["-d", "--directory"]),
+        "fossil" if has(&["clean"]) => operands(c, "", &[]).into_iter().skip(1).map(|w| w.text.as_str()).collect(),
+        _ => Vec::new(),
+    };
+    dirs.into_iter().map(|d| Removal { place: places::named(t, c, d), shown: d.into(), does: "delete what is below", deep: true, moves: true }).collect()
 }
 
 fn shallow(r: Removal) -> Removal {
@@ -248,16 +299,20 @@ fn empty_source(path: &str) -> bool {
     matches!(path, "/dev/null" | "/dev/zero" | "/dev/random" | "/dev/urandom")
 }
 
-/// Files that a redirection empties: by a command that prints nothing.
-fn emptied(t: &Text, c: &Command) -> Vec<Removal> {
-    let silent = match c.name.as_str() {
+/// Whether a command prints nothing.
+fn is_silent(c: &Command) -> bool {
+    match c.name.as_str() {
         "" | ":" | "true" => true,
         "cat" => c.args().iter().any(|w| w.text == "/dev/null"),
         "printf" => c.args().iter().all(|w| w.text.is_empty()),
         "echo" => c.args().iter().all(|w| w.text.is_empty() || w.text == "-n"),
         _ => false,
-    };
-    if !silent || c.words.is_empty() && c.redirects.is_empty() {
+    }
+}
+
+/// Files that a redirection empties: by a command that prints nothing.
+fn emptied(t: &Text, c: &Command) -> Vec<Removal> {
+    if !is_silent(c) || c.words.is_empty() && c.redirects.is_empty() {
         return Vec::new();
     }
     c.redirects

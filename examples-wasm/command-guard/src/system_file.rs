@@ -41,6 +41,7 @@ fn account(c: &Command) -> Option<String> {
         "dscl" => args().any(|a| matches!(a, "-passwd" | "passwd")) || args().any(|a| a == "-delete" || a == "delete") && args().any(|a| a.starts_with("/Users/")),
         "sysadminctl" => args().any(|a| matches!(a, "-resetPasswordFor" | "-newPassword" | "-deleteUser")),
         "dsenableroot" => true,
+        "homectl" => first == "passwd" || first == "update" && args().any(|a| a.starts_with("--password") || a.contains("recovery-key")),
         "pw" => first == "usermod" && (c.has_flag('h', &[]) || c.has_flag('w', &[])),
         "net" | "net.exe" => first.eq_ignore_ascii_case("user") && operands(c, "", &[]).len() >= 3,
         "Set-LocalUser" => args().any(|a| a.eq_ignore_ascii_case("-password")),

@@ -47,7 +47,7 @@ impl<'a> Text<'a> {
 
 /// A program's name for a message.
 pub fn shown(name: &str) -> &str {
-    if name.is_empty() {
+    if matches!(name, "" | ":" | "." | "[") {
         "the command"
     } else {
         name

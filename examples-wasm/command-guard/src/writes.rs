@@ -41,9 +41,25 @@ pub fn of(t: &Text, c: &Command) -> Vec<Written> {
         _ => {}
     }
     for v in outputs(c) {
-        out.push(Written { place: places::named(t, c, v), shown: v.to_string() });
+        // What stands behind the option comes from where the word comes from.
+        let of = c.args().iter().find(|w| w.text.ends_with(v)).filter(|w| !w.known);
+        let place = of.map_or_else(|| places::named(t, c, v), |w| places::of(t, c, &Word { text: v.into(), ..w.clone() }));
+        out.push(Written { place, shown: v.to_string() });
     }
+    out.extend(saved(c).into_iter().map(|file| Written { place: places::named(t, c, &file), shown: file }));
     out
+}
+
+/// The files that a program saves what it fetches in. Of some it is only known that they are among their words.
+fn saved(c: &Command) -> Vec<String> {
+    match c.name.as_str() {
+        "scp" | "rsync" | "rcp" | "sftp" | "lftp" | "ftp" | "tftp" | "ncftpget" | "smbclient" | "git" | "gh" | "glab" => Vec::new(),
+        "chezmoi" => match values(c, &["-D", "--destination"]).last() {
+            Some(dir) if c.args().iter().any(|w| matches!(w.text.as_str(), "apply" | "update" | "init")) => [[dir.trim_end_matches('/'), "/*"].concat()].into(),
+            _ => Vec::new(),
+        },
+        _ => crate::fetch::fetched(c).map_or(Vec::new(), |f| f.files).into_iter().filter(|f| f != "*").collect(),
+    }
 }
 
 fn known(text: &str) -> Word {
@@ -83,7 +99,9 @@ fn with_copies(t: &Text, c: &Command, mut out: Vec<Written>) -> Vec<Written> {
     // host:path is a file there.
     let to = to.split_once(':').filter(|(host, _)| !host.contains('/') && !host.is_empty()).map_or(to.as_str(), |(_, path)| path);
     let named = |text: &str| Written { place: places::named(t, c, text), shown: text.to_string() };
-    let place = named(to);
+    // The whole word is the place, where it names no host.
+    let whole = words.last().filter(|w| dirs.is_empty() && w.text == to);
+    let place = whole.map_or_else(|| named(to), |w| Written { place: places::of(t, c, w), shown: to.to_string() });
     let is_dir = to.ends_with('/') || !dirs.is_empty() || sources.len() > 1 || place.place.is_tree() || place.place.is_home();
     out.push(place);
     if is_dir {
@@ -118,6 +136,7 @@ fn outputs(c: &Command) -> Vec<&str> {
         name if name.starts_with("partclone") => values(c, &["-o", "-O", "--output", "--overwrite"]),
         "ntfsclone" => values(c, &["-O", "--overwrite"]),
         "asr" => values(c, &["--target", "-target"]),
+        "ffmpeg" | "sox" | "magick" | "convert" => c.args().last().into_iter().map(|w| w.text.as_str()).collect(),
         _ => Vec::new(),
     }
 }

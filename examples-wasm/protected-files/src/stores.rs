@@ -6,9 +6,10 @@ use crate::search::listed;
 
 /// The programs that keep such a store, or ask one. Sorted.
 const PROGRAMS: &[&str] = &[
-    "aws", "az", "bao", "bw", "gcloud", "get-storedcredential", "gh", "git", "glab", "gopass", "gpg", "gpg2",
-    "gpgsm", "heroku", "keepassxc-cli", "keyring", "kubectl", "kwallet-query", "lpass", "oc", "op", "pass",
-    "passage", "secret-tool", "security", "vault",
+    "akeyless", "aws", "az", "bao", "bw", "bws", "chamber", "dcli", "doppler", "fly", "flyctl", "gcloud",
+    "get-storedcredential", "gh", "git", "glab", "gopass", "gpg", "gpg2", "gpgsm", "heroku", "infisical",
+    "keepassxc-cli", "keyctl", "keyring", "kubectl", "kwallet-query", "lpass", "oc", "op", "pass", "passage", "rbw",
+    "secret-tool", "security", "step", "vault",
 ];
 
 /// What a command would print, if it does.
@@ -45,7 +46,18 @@ pub fn prints(c: &Command) -> Option<&'static str> {
         }
         "bw" => first == "get" && matches!(second, "password" | "item" | "totp" | "notes" | "username"),
         "op" => first == "read" || first == "item" && second == "get" || first == "inject",
-        "lpass" => first == "show",
+        "lpass" => first == "show" || first == "export",
+        "rbw" => matches!(first, "get" | "code"),
+        "dcli" => matches!(first, "password" | "p" | "read" | "note" | "otp" | "secret"),
+        "bws" => first == "secret" && matches!(second, "get" | "list"),
+        "doppler" => first == "secrets" && matches!(second, "get" | "download"),
+        "infisical" => first == "export" || first == "secrets" && second == "get",
+        "chamber" => matches!(first, "read" | "export"),
+        "akeyless" => first.starts_with("get-") && first.contains("secret"),
+        "keyctl" => matches!(first, "print" | "pipe" | "read"),
+        "fly" | "flyctl" => first == "auth" && second == "token",
+        // It shows a key in another form.
+        "step" => first == "crypto" && second == "key" && third == "format" && has(&["--no-password"]),
         "vault" | "bao" => first == "kv" && second == "get" || first == "read",
         "keepassxc-cli" => matches!(first, "show" | "clip" | "export"),
         "aws" => {

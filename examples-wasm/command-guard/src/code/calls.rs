@@ -58,7 +58,7 @@ impl Reader<'_> {
                 Val::Unknown
             }
             "get_password" | "get_credential" if full.starts_with("keyring") => {
-                self.told.push("secret-tool lookup service x".into());
+                self.told.own("secret-tool lookup service x".into());
                 Val::Unknown
             }
             "getattr" | "hasattr" if recv.is_none() => match (args.first(), text(1)) {

@@ -48,8 +48,8 @@ impl Reader<'_> {
             l if l.ends_with("Sync") => &l[..l.len() - 4],
             l => l,
         };
-        let deep = base == "delete" && plain.get(1).and_then(Val::known).map_or(false, |t| t == "rf") || flag("recursive") || flag("force") && base == "rm" || plain.iter().skip(1).any(|a| matches!(a, Val::Name(n) if matches!(n.as_str(), "TRUE" | "true" | "T")));
-        let deletes_deep = matches!(base, "rmtree" | "remove_tree" | "rm_rf" | "rm_r" | "rimraf" | "emptyDir" | "emptydir" | "deleteRecursively" | "remove_entry_secure" | "remove_entry" | "remove_dir" | "delete_all" | "rmtree_p" | "deleteDirectory" | "cleanDirectory" | "removeItem" | "deltree" | "remove_dir_all" | "deleteTree" | "send2trash")
+        let deep = base == "rmdir" && plain.get(1).and_then(Val::known).map_or(false, |t| t == "s") || base == "delete" && plain.get(1).and_then(Val::known).map_or(false, |t| t == "rf") || flag("recursive") || flag("force") && base == "rm" || plain.iter().skip(1).any(|a| matches!(a, Val::Name(n) if matches!(n.as_str(), "TRUE" | "true" | "T")));
+        let deletes_deep = matches!(base, "rmtree" | "remove_tree" | "rm_rf" | "rm_r" | "rimraf" | "emptyDir" | "emptydir" | "deleteRecursively" | "remove_entry_secure" | "remove_entry" | "remove_dir" | "delete_all" | "rmtree_p" | "deleteDirectory" | "cleanDirectory" | "removeItem" | "deltree" | "remove_dir_all" | "removeDir" | "rmdirRecurse" | "recursive_rm" | "deleteTree" | "send2trash")
             || base == "remove" && matches!(module, "fse" | "fs-extra") || base == "del" || base == "rm" && matches!(module, "sh" | "shelljs");
         if deletes_deep || deep && matches!(base, "rm" | "rmdir" | "unlink" | "remove" | "delete") {
             let it = self.lookup("_");

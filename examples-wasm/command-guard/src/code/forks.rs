@@ -1,7 +1,10 @@
 //! Programs that start children without bound, by the words of their text.
 
+use alloc::string::String;
+
 use super::lang::Lang;
 use super::tokens::{tokens, Seg, Tok, Token};
+use protected_files::search::Case;
 
 /// Whether a program forks without bound.
 pub fn unbounded(text: &str, lang: Lang) -> bool {
@@ -72,6 +75,20 @@ pub fn unbounded(text: &str, lang: Lang) -> bool {
     }) || lang == Lang::Js && text.contains("fork(__filename")
 }
 
+/// Whether a text of words starts itself twice, or children in a loop that does not end.
+pub fn endless(text: &str, language: &str) -> bool {
+    let plain: String = text.chars().filter(|c| !c.is_whitespace() && *c != '^').collect();
+    let low = plain.lowered();
+    if language == "cmd" {
+        return low.contains("%0|%0");
+    }
+    let waits = ["sleep", "wait", "break", "return", "exit", "vwait"].iter().any(|w| low.contains(w) && !low.contains(&alloc::format!("\"{}", w)));
+    let loops = ["while($true)", "while(1)", "while1{", "while{1}", "whiletrue{", "for(;;)", "while{true}"].iter().any(|l| low.contains(l));
+    let starts = ["start-process", "saps", "start-job", "start-threadjob"].iter().any(|s| low.contains(s));
+    let background = language != "powershell" && low.contains("exec") && text.lines().any(|l| l.trim_end().trim_end_matches('}').trim_end().ends_with('&'));
+    loops && (starts || background) && !waits
+}
+
 fn close(t: &[Token], open: usize) -> usize {
     let mut depth = 0;
     for (k, t) in t.iter().enumerate().skip(open) {
@@ -115,6 +132,18 @@ mod tests {
             (Lang::Python, "def f(n): return n if n < 2 else f(n-1)\nprint(f(3))", false),
         ] {
             assert_eq!(unbounded(text, lang), want, "{text}");
+        }
+        for (language, text, want) in [
+            ("cmd", "echo %0^|%0 > b.bat & b.bat", true),
+            ("cmd", "%0|%0", true),
+            ("cmd", "echo %0", false),
+            ("powershell", "while($true){Start-Process pwsh}", true),
+            ("powershell", "while($true){Start-Process x; Start-Sleep 5}", false),
+            ("powershell", "Start-Process pwsh", false),
+            ("tcl", "while 1 {exec sh -c \"ls\" &}", true),
+            ("tcl", "while 1 {exec sh -c ls}", false),
+        ] {
+            assert_eq!(endless(text, language), want, "{text}");
         }
     }
 }

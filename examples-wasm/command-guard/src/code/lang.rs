@@ -24,14 +24,14 @@ impl Lang {
             "python" | "xonsh" => Lang::Python,
             "javascript" | "typescript" | "applescript" => Lang::Js,
             "perl" => Lang::Perl,
-            "ruby" => Lang::Ruby,
+            "ruby" | "crystal" => Lang::Ruby,
             "php" => Lang::Php,
             "lua" => Lang::Lua,
             "r" => Lang::R,
             "julia" => Lang::Julia,
             "elixir" => Lang::Elixir,
             "awk" => Lang::Awk,
-            "java" | "groovy" | "scala" | "kotlin" | "swift" | "go" | "csharp" | "c" | "dart" | "haskell" | "ocaml"
+            "java" | "groovy" | "nim" | "d" | "rust" | "pike" | "scala" | "kotlin" | "swift" | "go" | "csharp" | "c" | "dart" | "haskell" | "ocaml"
             | "prolog" | "octave" | "matlab" | "gnuplot" | "erlang" | "m4" => Lang::Calls,
             _ => return None,
         })

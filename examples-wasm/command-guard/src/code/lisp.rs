@@ -125,7 +125,11 @@ impl Reader<'_> {
                 }
                 Val::Unknown
             }
-            "delete-directory" | "delete-directory-tree" | "delete-tree" | "delete-dir" | "delete-directory/files" => {
+            "delete-directory" | "delete-directory-tree" | "files" if last != "files" || name == "delete-directory/files" => {
+                self.told.delete_tree(&first);
+                Val::Unknown
+            }
+            "rmtree" | "delete-tree" | "delete-dir" | "delete-directory/files" => {
                 self.told.delete_tree(&first);
                 Val::Unknown
             }
@@ -202,7 +206,19 @@ impl Reader<'_> {
                 }
                 Val::Unknown
             }
-            "make-network-process" | "open-network-stream" | "tcp-connect" => {
+            "connect" | "listen" | "server" if name.starts_with("net/") => {
+                self.told.socket = true;
+                Val::Net
+            }
+            "execute" | "spawn" if name.starts_with("os/") => {
+                self.told.words(&texts[..1.min(texts.len())]);
+                Val::Unknown
+            }
+            "ProcessBuilder." | "java.lang.ProcessBuilder." => {
+                self.told.words(&texts);
+                Val::Unknown
+            }
+            "make-network-process" | "open-network-stream" | "tcp-connect" | "java.net.Socket." | "Socket." | "java.net.ServerSocket." | "ServerSocket." => {
                 self.told.socket = true;
                 Val::Net
             }

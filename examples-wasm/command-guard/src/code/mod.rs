@@ -5,7 +5,6 @@
 //! runs and cannot be told is a question; what it prints, counts or parses is nothing.
 
 mod calls;
-mod carried;
 mod escapes;
 mod files;
 mod forks;
@@ -27,7 +26,7 @@ use alloc::vec::Vec;
 use crate::finding::Finding;
 use crate::hook::analysis::{Command, Program};
 use crate::text::Text;
-pub use carried::carried;
+pub use told::OWN;
 use lang::Lang;
 use reader::{Given, Reader};
 use told::Told;
@@ -54,21 +53,13 @@ pub fn scripts(t: &Text) -> Vec<Script> {
             Some(c) => c,
             None => continue,
         };
-        let text = if !p.text.is_empty() {
-            p.text.clone()
-        } else if !p.file.is_empty() {
-            match written(t, &p.file) {
-                Some(text) => text,
-                None => continue,
-            }
-        } else {
-            if let Some(f) = fed(t, c, p) {
-                out.push(Script { by: c.name.clone(), text: String::new(), found: [f].into() });
-            }
+        if p.text.is_empty() {
+            let found = if p.file.is_empty() { fed(t, c, p) } else { None };
+            out.extend(found.map(|f| Script { by: c.name.clone(), text: String::new(), found: [f].into() }));
             continue;
-        };
+        }
         let mut told = Told::default();
-        let found = read(&p.language, &text, &given(t, c, p), &mut told);
+        let found = read(&p.language, &c.name, &p.text, &given(t, c, p), &mut told);
         let mut found: Vec<Finding> = found.into_iter().collect();
         if told.socket && told.shell {
             found.push(Finding::block("backdoor", format!("the program given to {} would give a shell to the network", c.name)));
@@ -96,9 +87,15 @@ pub fn scripts(t: &Text) -> Vec<Script> {
     out
 }
 
+/// Whether a command stands for what a program does by itself.
+pub fn is_own(c: &Command) -> bool {
+    c.assigns.iter().any(|(name, _)| name == OWN)
+}
+
 /// Reads a program's text into what it does.
-fn read(language: &str, text: &str, given: &Given, told: &mut Told) -> Option<Finding> {
-    if let Some(lang) = Lang::of(language) {
+fn read(language: &str, by: &str, text: &str, given: &Given, told: &mut Told) -> Option<Finding> {
+    let plain = language == "xonsh" && !text.contains(&['(', '='][..]);
+    if let Some(lang) = Lang::of(language).filter(|_| !plain) {
         if matches!(language, "gnuplot" | "octave" | "matlab" | "dc") {
             other::lines_behind(text, &["!", "system ", "shell "], told);
         }
@@ -107,7 +104,7 @@ fn read(language: &str, text: &str, given: &Given, told: &mut Told) -> Option<Fi
         }
         Reader::new(lang, given, told).program(text);
         if forks::unbounded(text, lang) {
-            return Some(Finding::block("fork-bomb", format!("the program given to {} would start processes without bound", lang.program())));
+            return Some(Finding::block("fork-bomb", format!("the program given to {} would start processes without bound", by)));
         }
         return None;
     }
@@ -117,13 +114,16 @@ fn read(language: &str, text: &str, given: &Given, told: &mut Told) -> Option<Fi
         "vim" | "ed" => other::vim(text, given, told),
         "sed" => other::sed(text, told),
         "gdb" | "lldb" => other::debugger(text, given, told),
+        "powershell" | "cmd" | "tcl" | "expect" if forks::endless(text, language) => {
+            return Some(Finding::block("fork-bomb", format!("the program given to {} would start processes without bound", by)));
+        }
         "powershell" => words::powershell(text, told),
         "cmd" => words::cmd(text, told),
         "tcl" | "expect" => words::tcl(text, told),
+        "puppet" => other::puppet(text, told),
         "cmake" => words::cmake(text, told),
         "elisp" | "scheme" | "lisp" | "clojure" | "racket" | "guile" => lisp::told(text, told),
-        "xonsh" if !text.contains(&['(', '='][..]) => told.push(format!("sh -c {}", told::single(text))),
-        "fish" | "nu" | "elvish" => told.push(format!("sh -c {}", told::single(text))),
+        "fish" | "nu" | "elvish" | "xonsh" => told.push(format!("sh -c {}", told::single(text))),
         _ => {}
     }
     None
@@ -191,35 +191,6 @@ fn homely(w: &crate::hook::analysis::Word) -> String {
         Some(rest) if w.tilde => format!("{}{}", value::HOME, rest),
         _ => t,
     }
-}
-
-/// What the same text writes into a file before it is run, where that is told.
-fn written(t: &Text, file: &str) -> Option<String> {
-    let same = |name: &str| name.trim_start_matches("./") == file.trim_start_matches("./");
-    let mut out = None;
-    for c in &t.shell.commands {
-        let into = c.redirects.iter().any(|r| (r.op == ">" || r.op == ">>" || r.op == ">|") && same(&r.target.text));
-        let tee = matches!(c.name.as_str(), "tee" | "sponge") && c.args().iter().any(|w| same(&w.text));
-        if !into && !tee {
-            continue;
-        }
-        let text = match (&c.stdin, c.name.as_str()) {
-            (_, "echo") => c.args().iter().filter(|w| !matches!(w.text.as_str(), "-n" | "-e" | "-ne" | "-en")).map(|w| w.text.clone()).collect::<Vec<_>>().join(" "),
-            (_, "printf") => {
-                let args: Vec<&str> = c.args().iter().map(|w| w.text.as_str()).collect();
-                let form = args.first().map_or("", |a| a);
-                let all = args.get(1..).unwrap_or(&[]).join("\n");
-                escapes::undone(&if form.contains("%s") { form.replacen("%s", &all, 1).replace("%s", "") } else { form.to_string() }, Lang::Python)
-            }
-            (Some(w), "cat" | "tee" | "sponge") => w.text.clone(),
-            _ => continue,
-        };
-        out = Some(match out {
-            Some(before) => format!("{}\n{}", before, text),
-            None => text,
-        });
-    }
-    out
 }
 
 /// A text with the shell's variables in it marked.

@@ -1,6 +1,7 @@
 //! Programs line by line: makefiles, editors, sed, debuggers, AppleScript.
 
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -179,6 +180,39 @@ pub fn sed(text: &str, told: &mut Told) {
     if let Some((before, p)) = text.rsplit_once("/w ").or_else(|| text.rsplit_once("/gw ")) {
         if before.trim_start().starts_with('s') {
             told.write(&Val::text(p.trim()), &Val::Unknown, false);
+        }
+    }
+}
+
+/// The resources of Puppet that change files and accounts: `file { "/x": ensure => absent }`. What an exec runs is told
+/// by the host.
+pub fn puppet(text: &str, told: &mut Told) {
+    for kind in ["file", "user"] {
+        for (at, _) in text.match_indices(kind) {
+            let body = match text[at + kind.len()..].trim_start().strip_prefix('{') {
+                Some(rest) => rest.split('}').next().unwrap_or(rest),
+                None => continue,
+            };
+            let title = body.split(&['"', '\''][..]).nth(1).unwrap_or("");
+            let attribute = |name: &str| {
+                let value = body.split(name).nth(1)?.trim_start().strip_prefix("=>")?;
+                Some(value.split(',').next().unwrap_or(value).trim().trim_matches(&['"', '\'', ';'][..]))
+            };
+            let path = Val::text(attribute("path").unwrap_or(title));
+            match (kind, attribute("ensure")) {
+                ("file", Some("absent")) => told.delete_tree(&path),
+                ("file", _) => {
+                    if let Some(mode) = attribute("mode") {
+                        let deep = if attribute("recurse") == Some("true") { " -R" } else { "" };
+                        told.paths(&format!("chmod{} {}", deep, super::value::quoted(mode)), &[path.clone()]);
+                    }
+                    if attribute("content").is_some() || attribute("source").is_some() || attribute("target").is_some() {
+                        told.write(&path, &Val::Unknown, false);
+                    }
+                }
+                ("user", _) if attribute("password").is_some() => told.own(format!("usermod -p x {}", super::value::quoted(title))),
+                _ => {}
+            }
         }
     }
 }

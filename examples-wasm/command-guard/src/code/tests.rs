@@ -4,8 +4,8 @@ use super::*;
 
 fn does(language: &str, text: &str) -> String {
     let mut told = Told::default();
-    let f = read(language, text, &Given::default(), &mut told);
-    let mut out = told.lines.join("; ");
+    let f = read(language, "x", text, &Given::default(), &mut told);
+    let mut out = told.lines.join("; ").replace("_own= ", "");
     if let Some(f) = f {
         out = format!("{} {}", f.rule, out);
     }

@@ -19,6 +19,9 @@ pub struct Told {
     pub shell: bool,
 }
 
+/// The variable by which a line says that no other program is started: the one that is read does it.
+pub const OWN: &str = "_own";
+
 /// The most lines of one program.
 const MOST: usize = 96;
 
@@ -32,6 +35,11 @@ impl Told {
         } else if !self.lines.contains(&line) {
             self.lines.push(line);
         }
+    }
+
+    /// A line for what the program does by itself, without starting another one.
+    pub fn own(&mut self, line: String) {
+        self.push(format!("{}= {}", OWN, line));
     }
 
     /// What runs cannot be told.
@@ -163,7 +171,7 @@ impl Told {
             }
         }
         if line.len() > command.len() {
-            self.push(line);
+            self.own(line);
         }
     }
 
@@ -171,9 +179,9 @@ impl Told {
     pub fn delete_tree(&mut self, p: &Val) {
         for one in p.elements().iter().flat_map(Val::each) {
             match &one {
-                Val::Text(t) if !t.is_empty() => self.push(format!("rm -rf {}", quoted(t))),
-                Val::Unknown => self.push("rm -rf \"$UNKNOWN\"".into()),
-                Val::Name(n) if !n.contains('(') => self.push("rm -rf \"$UNKNOWN\"".into()),
+                Val::Text(t) if !t.is_empty() => self.own(format!("rm -rf {}", quoted(t))),
+                Val::Unknown => self.own("rm -rf \"$UNKNOWN\"".into()),
+                Val::Name(n) if !n.contains('(') => self.own("rm -rf \"$UNKNOWN\"".into()),
                 _ => {}
             }
         }
@@ -188,9 +196,9 @@ impl Told {
                 _ => continue,
             };
             match text {
-                Val::Text(t) if !t.contains(HOLE) && t.len() <= 4096 && !t.is_empty() => self.push(format!("printf '%s' {} {} {}", single(&plain(t)), op, to)),
-                Val::Net => self.push(format!("{} {} {}", FETCH, op, to)),
-                _ => self.push(format!(": {} {}", op, to)),
+                Val::Text(t) if !t.contains(HOLE) && t.len() <= 4096 && !t.is_empty() => self.own(format!("printf '%s' {} {} {}", single(&plain(t)), op, to)),
+                Val::Net => self.own(format!("{} {} {}", FETCH, op, to)),
+                _ => self.own(format!(": {} {}", op, to)),
             }
         }
     }
@@ -214,7 +222,7 @@ impl Told {
     pub fn fetched(&mut self, url: &Val, p: &Val) {
         if let Some(t) = path(p) {
             let url = url.known().unwrap_or_else(|| "https://network.invalid/".into());
-            self.push(format!("curl -s {} -o {}", quoted(&url), quoted(&t)));
+            self.own(format!("curl -s {} -o {}", quoted(&url), quoted(&t)));
         }
     }
 }

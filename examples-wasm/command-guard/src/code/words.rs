@@ -214,9 +214,10 @@ fn powershell_command(words: &[String], before: &[String], told: &mut Told) {
             let words: Vec<Val> = paths.iter().flat_map(|p| p.as_text().map_or(alloc::vec![p.clone()], |t| t.split(' ').map(Val::text).collect())).collect();
             told.words(&words);
         }
-        "clear-disk" | "format-volume" | "initialize-disk" | "remove-partition" | "diskpart" => told.push("mkfs.ext4 /dev/sda".into()),
-        "bash" | "sh" | "sudo" | "chmod" | "chown" | "dd" | "shred" | "find" | "curl" | "wget" | "git" | "docker" | "python" | "python3" | "perl" | "mkfs" | "env" | "xargs" | "ssh" | "cmd" | "cmd.exe" | "zsh" | "mkfs.ext4" => {
-            let line: Vec<String> = words.iter().map(|w| if w.contains('*') { super::value::quoted(&super::value::pattern(w)) } else { quoted(w) }).collect();
+        "clear-disk" | "format-volume" | "initialize-disk" | "remove-partition" | "diskpart" => told.own("mkfs.ext4 /dev/sda".into()),
+        "stop-computer" | "restart-computer" | "suspend-computer" => told.own("shutdown now".into()),
+        _ if is_program(&name) => {
+            let line: Vec<String> = words.iter().map(|w| if w.contains('*') { quoted(&super::value::pattern(w)) } else { quoted(w) }).collect();
             told.push(line.join(" "));
         }
         _ => {}
@@ -226,6 +227,20 @@ fn powershell_command(words: &[String], before: &[String], told: &mut Told) {
             told.write(&Val::text(p.clone()), &Val::Unknown, words[k] == ">>");
         }
     }
+}
+
+/// Whether a name may be that of a program: not one of PowerShell's own words, commands or expressions.
+fn is_program(name: &str) -> bool {
+    const OWN: [&str; 38] = [
+        "begin", "break", "catch", "class", "continue", "data", "do", "else", "elseif", "end", "exit", "filter", "finally", "for", "foreach",
+        "foreach-object", "format-list", "format-table", "function", "if", "in", "measure-object", "out-host", "out-null", "param", "process",
+        "return", "select", "select-object", "set", "sort", "sort-object", "switch", "throw", "trap", "try", "until", "while",
+    ];
+    let verbs = ["get-", "set-", "new-", "write-", "add-", "convert", "import-", "export-", "test-", "where", "invoke-", "wait-", "install-", "update-"];
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '\\' | ':'))
+        && !OWN.contains(&name)
+        && !verbs.iter().any(|v| name.starts_with(v))
 }
 
 /// cmd.exe
@@ -240,7 +255,7 @@ pub fn cmd(text: &str, told: &mut Told) {
             "type" | "more" | "find" | "findstr" => told.paths("cat", &rest),
             "copy" | "xcopy" | "robocopy" => told.paths("cp -r", &rest),
             "move" | "ren" => told.paths("mv", &rest),
-            "format" | "diskpart" => told.push("mkfs.ext4 /dev/sda".into()),
+            "format" | "diskpart" => told.own("mkfs.ext4 /dev/sda".into()),
             "echo" | "rem" | "set" | "cd" | "dir" | "if" | "for" => {}
             _ => {
                 let local = [".bat", ".cmd", ".exe", ".ps1"].iter().any(|e| name.ends_with(e)) && !name.contains(&['/', '\\'][..]);
@@ -298,7 +313,7 @@ fn tcl_text(text: &str, names: &mut Vec<(String, String)>, told: &mut Told, dept
                 }
                 Some("rename") => told.paths("mv", &vals[2..].iter().filter(|v| v.known().as_deref() != Some("-force")).cloned().collect::<Vec<_>>()),
                 Some("copy") => told.paths("cp -r", &vals[2..].iter().filter(|v| v.known().as_deref() != Some("-force")).cloned().collect::<Vec<_>>()),
-                Some("attributes") if said.len() > 4 && said[3].starts_with("-perm") => told.push(format!("chmod {} {}", quoted(said[4].trim_start_matches("0o")), quoted(&said[2]))),
+                Some("attributes") if said.len() > 4 && said[3].starts_with("-perm") => told.own(format!("chmod {} {}", quoted(said[4].trim_start_matches("0o")), quoted(&said[2]))),
                 _ => {}
             },
             "open" if said.len() > 1 => match said[1].strip_prefix('|') {

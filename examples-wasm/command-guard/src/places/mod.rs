@@ -59,8 +59,28 @@ pub fn of(t: &Text, c: &Command, w: &Word) -> Place {
         let text = if pattern { w.text.clone() } else { String::from(OPEN) };
         return at(t, c, &text, pattern, !pattern);
     }
-    let (text, open) = opened(&w.text);
+    let (text, open) = opened(&resolved(t, w));
     at(t, c, &text, w.glob, open)
+}
+
+/// A word's text with the name in place of a substitution that only prints where the name leads: `$(readlink -f X)`. A
+/// name of a protected place stands for what it leads to.
+fn resolved(t: &Text, w: &Word) -> String {
+    let printer = match w.from[..] {
+        [i] => t.shell.commands.get(i).filter(|p| matches!(p.name.as_str(), "readlink" | "realpath" | "greadlink" | "grealpath")),
+        _ => None,
+    };
+    let name = match printer.map(|p| crate::args::operands(p, "", &["relative-to", "relative-base"])).as_deref() {
+        Some([name]) if name.known => name.text.clone(),
+        _ => return w.text.clone(),
+    };
+    match w.text.find(&['$', '`'][..]) {
+        Some(start) => {
+            let (end, _) = expansion(&w.text[start..]);
+            format!("{}{}{}", &w.text[..start], name, &w.text[start + end..])
+        }
+        None => w.text.clone(),
+    }
 }
 
 /// The place that a text of a command names.
@@ -231,6 +251,8 @@ fn clean(text: &str) -> String {
         return format!("/{}", parts.join("/"));
     }
     match (base, parts.is_empty()) {
+        // A name that begins with a tilde is no home.
+        ("", _) if parts.first().map_or(false, |p| p.starts_with('~')) => format!("./{}", parts.join("/")),
         ("", _) => parts.join("/"),
         (_, true) => base.into(),
         _ => format!("{}/{}", base, parts.join("/")),

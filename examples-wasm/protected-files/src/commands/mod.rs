@@ -172,6 +172,14 @@ fn of(c: &Command, args: &[Word], reads_itself: fn(&str) -> bool) -> Vec<Name> {
                 }
             }
         }
+        "smbclient" => {
+            for line in values(args, &['c'], &["command"]).iter().flat_map(|(v, _)| v.split(';')) {
+                let mut words = line.split_whitespace();
+                if matches!(words.next(), Some("put" | "mput" | "reput")) {
+                    words.next().into_iter().for_each(|w| n.push(w, w.contains('*')));
+                }
+            }
+        }
         "git" => git::shown(&mut n, args),
         "docker" | "podman" | "nerdctl" | "docker-compose" => containers::container(&mut n, args),
         "kubectl" | "oc" => containers::cluster(&mut n, args),
