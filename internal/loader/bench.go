@@ -16,9 +16,9 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/files"
-	"github.com/belay-hooks/belay/internal/rulecache"
 	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/sealcache"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/internal/trust"
@@ -260,7 +260,7 @@ func (b *Bench) Find(digest string) ([]byte, error) {
 		}
 	}
 	// What a rules file was built into before it became another one.
-	kept := rulecache.Find(builtRulesDir(b.files.dir), func(entry []byte) bool {
+	kept := sealcache.Find(builtRulesDir(b.files.dir), func(entry []byte) bool {
 		module, _, ok := unpackRules(entry)
 		return ok && phases.ByteDigest(module) == digest
 	})

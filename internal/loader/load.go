@@ -15,8 +15,8 @@ import (
 	"slices"
 
 	"github.com/belay-hooks/belay/internal/builtin"
-	"github.com/belay-hooks/belay/internal/rulecache"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/sealcache"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
@@ -78,7 +78,7 @@ func Open(o Options) (*Loader, error) {
 	}
 	kept := &builtRules{log: o.Logger}
 	if o.CacheKey != nil {
-		kept.cache = rulecache.Open(builtRulesDir(o.Dir), o.CacheKey, rulecache.Builder())
+		kept.cache = sealcache.Open(builtRulesDir(o.Dir), o.CacheKey, sealcache.Builder(), builtRulesUse())
 	}
 	return &Loader{o: o, files: source{dir: o.Dir, builtin: set, given: o.Hooks, rules: kept}, engine: engine}, nil
 }

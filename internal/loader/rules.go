@@ -13,8 +13,8 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
-	"github.com/belay-hooks/belay/internal/rulecache"
 	"github.com/belay-hooks/belay/internal/rules"
+	"github.com/belay-hooks/belay/internal/sealcache"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/phases"
@@ -23,7 +23,7 @@ import (
 // builtRules are the modules of rules files: those that were taken into use, and what earlier processes have built. The
 // zero value has neither.
 type builtRules struct {
-	cache *rulecache.Cache
+	cache *sealcache.Cache
 	log   *slog.Logger // nil discards
 
 	mu    sync.Mutex
@@ -32,6 +32,10 @@ type builtRules struct {
 
 // builtRulesDir is where the modules of rules files are kept.
 func builtRulesDir(dir string) string { return filepath.Join(statedir.Cache(dir), "rules") }
+
+func builtRulesUse() sealcache.Use {
+	return sealcache.Use{Purpose: "belay built rules 1", Entries: 32}
+}
 
 // usedRules is a module as it was built when its file was taken into use, or why there is none.
 type usedRules struct {

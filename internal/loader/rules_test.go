@@ -15,8 +15,8 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/builtin"
-	"github.com/belay-hooks/belay/internal/rulecache"
 	"github.com/belay-hooks/belay/internal/rules"
+	"github.com/belay-hooks/belay/internal/sealcache"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -267,7 +267,7 @@ func TestBuiltRulesAreKept(t *testing.T) {
 	}
 	engine := engine(t)
 	name := fmt.Sprintf("%x %s %s", sha256.Sum256([]byte(oneRule("the first"))), rules.Judges, engine.Digest)
-	if err := rulecache.Open(kept, key, rulecache.Builder()).Put(name, append([]byte{1}, anotherModule(t)...)); err != nil {
+	if err := sealcache.Open(kept, key, sealcache.Builder(), sealcache.Use{Purpose: "belay built rules 1", Entries: 32}).Put(name, append([]byte{1}, anotherModule(t)...)); err != nil {
 		t.Fatal(err)
 	}
 	h := host()

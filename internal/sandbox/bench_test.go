@@ -75,7 +75,7 @@ func newBare(b *testing.B, m *Module, file []byte) *bare {
 	if err != nil {
 		b.Fatal(err)
 	}
-	plain := newModule(m.engine, p, m.metered)
+	plain := newModule(&code{prepared: newPrepared(p, m.metered), engine: m.engine})
 	if err := plain.compileWith(nil, encode(b, p.module)); err != nil {
 		b.Fatal(err)
 	}

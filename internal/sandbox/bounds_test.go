@@ -25,7 +25,7 @@ func TestEstimateAtTheLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.info.EstimateNS, p.info.EstimateBytes = int64(c.nanos), int64(c.bytes)
-		if err := e.admit(p, &LoadOptions{Class: AdHoc}); (err != nil) != c.refused {
+		if err := e.admitFile(p, &LoadOptions{Class: AdHoc, MemoryCap: DefaultMemoryCap}); (err != nil) != c.refused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -107,7 +107,7 @@ func private(dir string) error {
 
 // compile compiles m's code through the cache. After an error m has to be
 // compiled without it, unless that is of class ErrCompiler, or ctx has ended.
-func (c *codeCache) compile(ctx context.Context, m *Module, code []byte) (err error) {
+func (c *codeCache) compile(ctx context.Context, m *code, code []byte) (err error) {
 	name := c.name(code)
 	unlock, err := lockFile(filepath.Join(c.dir, name+".lock"), lockPatience)
 	if err != nil {
@@ -180,7 +180,7 @@ func unchanged(dir string, before sealed) error {
 
 // compileApart has m's compiler make the missing files of the cache, and seals
 // them before any of them is on the disk.
-func (c *codeCache) compileApart(ctx context.Context, m *Module, dir string, code []byte) (sealed, error) {
+func (c *codeCache) compileApart(ctx context.Context, m *code, dir string, code []byte) (sealed, error) {
 	e, err := m.compiler.run(ctx, code, m.funcs, m.class.compilerLimits())
 	if err != nil {
 		return nil, err

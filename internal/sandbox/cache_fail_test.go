@@ -26,7 +26,7 @@ func quietCache(t *testing.T) *codeCache {
 }
 
 // uncompiled is a module that waits for its code.
-func uncompiled(t *testing.T, compiler ...string) (*Module, []byte) {
+func uncompiled(t *testing.T, compiler ...string) (*code, []byte) {
 	t.Helper()
 	e := open(t, Options{Compiler: compiler})
 	p, err := e.parse(guest(t, "guard"))
@@ -37,7 +37,7 @@ func uncompiled(t *testing.T, compiler ...string) (*Module, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := newModule(e, p, out)
+	m := &code{prepared: newPrepared(p, out), engine: e}
 	m.compiler = e.compiler
 	t.Cleanup(m.closeRuntime)
 	return m, out.Wasm

@@ -29,7 +29,7 @@ func (c *codeCache) prune(modules int, bytes int64) {
 	}
 	var all []entry
 	for _, d := range list {
-		if !d.IsDir() {
+		if !d.IsDir() || d.Name() == preparedDir { // which has a bound of its own
 			continue
 		}
 		e := entry{dir: filepath.Join(c.dir, d.Name())}

@@ -13,7 +13,7 @@ import (
 
 // compileApart has m's compiler compile code, without a cache: its files stay
 // in a directory of this process until they are loaded.
-func (m *Module) compileApart(ctx context.Context, code []byte) error {
+func (m *code) compileApart(ctx context.Context, code []byte) error {
 	dir, err := os.MkdirTemp("", "belay-code-")
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrCompiler, err)
@@ -23,7 +23,7 @@ func (m *Module) compileApart(ctx context.Context, code []byte) error {
 }
 
 // compileIn does so by way of a directory of its caller.
-func (m *Module) compileIn(ctx context.Context, dir string, code []byte) error {
+func (m *code) compileIn(ctx context.Context, dir string, code []byte) error {
 	take := func() error {
 		files, err := wazero.NewCompilationCacheWithDir(dir)
 		if err != nil {

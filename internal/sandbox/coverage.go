@@ -22,7 +22,7 @@ type Coverage struct {
 
 // Coverage returns what has run so far; nil when the module was not loaded with
 // LoadOptions.Cover.
-func (m *Module) Coverage() *Coverage {
+func (m *code) Coverage() *Coverage {
 	if m.metered.Regions == nil {
 		return nil
 	}

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"sync"
 
@@ -55,9 +56,12 @@ type Engine struct {
 	// ask for, and two at once would add up in memory.
 	compiling chan struct{}
 
+	prepared preparedCache
+
 	mu      sync.Mutex
 	closed  bool
 	modules map[*Module]struct{}
+	codes   map[codeKey]*code // that other modules can share
 }
 
 // Open checks the options and the cache directory. The error says what to change.
@@ -67,6 +71,7 @@ func Open(opts Options) (*Engine, error) {
 		log:         opts.Logger,
 		compiling:   make(chan struct{}, 1),
 		modules:     map[*Module]struct{}{},
+		codes:       map[codeKey]*code{},
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -93,6 +98,7 @@ func Open(opts Options) (*Engine, error) {
 			e.log); err != nil {
 			return nil, err
 		}
+		e.prepared = openPreparedCache(opts.CacheDir, opts.CacheKey, e.log)
 	}
 	return e, nil
 }
@@ -118,19 +124,71 @@ func (e *Engine) Close() error {
 }
 
 // add registers a loaded module, unless the engine was closed in the meantime.
-func (e *Engine) add(m *Module) bool {
+func (e *Engine) add(m *Module) (*Module, error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.closed {
+	closed := e.closed
+	if !closed {
 		e.modules[m] = struct{}{}
 	}
-	return !e.closed
+	e.mu.Unlock()
+	if closed {
+		m.Close()
+		return nil, loadError(StageCompile, ErrClosed, "the engine is closed", nil)
+	}
+	return m, nil
 }
 
+// remove forgets a module, none of whose runs is under way. The last one of its code frees that.
 func (e *Engine) remove(m *Module) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	delete(e.modules, m)
+	m.users--
+	last := m.users == 0
+	if last && e.codes[m.key] == m.code {
+		delete(e.codes, m.key)
+	}
+	e.mu.Unlock()
+	if last {
+		m.code.close()
+	}
+}
+
+// share returns code that is there already and counts its new user; nil where there is none. Coverage is a module's own.
+func (e *Engine) share(key codeKey, opts *LoadOptions) *code {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.codes[key]
+	if c == nil || opts.Cover {
+		return nil
+	}
+	c.users++
+	return c
+}
+
+// offer lets later modules share the code, unless another one of its file was faster.
+func (e *Engine) offer(c *code) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.codes[c.key] == nil {
+		e.codes[c.key] = c
+	}
+}
+
+// facts returns what is known of a file.
+func (e *Engine) facts(sum [sha256.Size]byte) (Info, bool) {
+	e.mu.Lock()
+	for key, c := range e.codes {
+		if key.sum == sum {
+			info := c.info
+			e.mu.Unlock()
+			return info, true
+		}
+	}
+	e.mu.Unlock()
+	if !e.ownTable {
+		return Info{}, false
+	}
+	return e.prepared.facts(codeKey{sum: sum})
 }
 
 // compileSlot waits for its turn to compile; done gives the turn back.

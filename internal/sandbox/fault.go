@@ -135,7 +135,7 @@ func (inv *invocation) fault(err error) *phases.Fault {
 var frame = regexp.MustCompile(`(?m)^\t\.\$([0-9]{1,10})\(`)
 
 // where names the innermost guest function of the engine's stack trace.
-func (m *Module) where(err error) string {
+func (m *code) where(err error) string {
 	if err == nil {
 		return ""
 	}

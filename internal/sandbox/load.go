@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -60,17 +61,56 @@ type LoadOptions struct {
 
 // Load makes a module ready to run: it parses, bounds, type-checks, links,
 // meters and compiles the file, or takes the compiled form from the cache. One
-// module is compiled at a time; others wait. When ctx ends, Load returns at once;
+// module is compiled at a time; others wait. Modules of one file and one memory cap
+// share their code and the instances that wait for runs. When ctx ends, Load returns at once;
 // a compilation under way ends with its process where it has one, and is not interrupted
 // elsewhere (the engine cannot do that and stay inside a recover): its result is dropped.
 //
 // Errors are *LoadError. Safe for concurrent use; the file is not kept.
 func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Module, error) {
+	if opts.MemoryCap == 0 {
+		opts.MemoryCap = DefaultMemoryCap
+	}
+	key := codeKey{sum: sha256.Sum256(file), memoryCap: opts.MemoryCap}
+	if c := e.share(key, &opts); c != nil {
+		m := newModule(c)
+		if err := admit(&c.info, c.cost, &opts); err != nil {
+			e.remove(m)
+			return nil, err
+		}
+		return e.add(m)
+	}
+	p, err := e.prepare(ctx, key, file, &opts)
+	if err != nil {
+		return nil, err
+	}
+	c := &code{prepared: p, engine: e, key: key, users: 1}
+	if !opts.Trusted {
+		c.compiler, c.class = e.compiler, opts.Class
+	}
+	if err := c.compile(ctx); err != nil {
+		return nil, err
+	}
+	if !opts.Cover {
+		e.offer(c)
+	}
+	return e.add(newModule(c))
+}
+
+// prepare does what comes before compiling. Of a file that this program has prepared before, the cache has the result:
+// only what depends on the caller is checked again.
+func (e *Engine) prepare(ctx context.Context, key codeKey, file []byte, opts *LoadOptions) (*prepared, error) {
+	cached := !opts.Cover && e.ownTable // of other tables nothing is known from one process to the next
+	if cached {
+		if p := e.prepared.load(key); p != nil {
+			return p, admit(&p.info, p.cost, opts)
+		}
+	}
 	p, err := e.parse(file)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.admit(p, &opts); err != nil {
+	if err := e.admitFile(p, opts); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -82,18 +122,11 @@ func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Modu
 		// admit checks the memory; reserved names remain.
 		return nil, loadError(StageMeter, ErrModule, err.Error(), err)
 	}
-	m := newModule(e, p, metered)
-	if !opts.Trusted {
-		m.compiler, m.class = e.compiler, opts.Class
+	out := newPrepared(p, metered)
+	if cached {
+		e.prepared.store(key, out)
 	}
-	if err := m.compile(ctx); err != nil {
-		return nil, err
-	}
-	if !e.add(m) {
-		m.Close()
-		return nil, loadError(StageCompile, ErrClosed, "the engine is closed", nil)
-	}
-	return m, nil
+	return out, nil
 }
 
 // Check makes every check of Load that comes before the module is metered, and so
@@ -104,33 +137,50 @@ func (e *Engine) Check(file []byte, opts LoadOptions) error {
 	if err != nil {
 		return err
 	}
-	return e.admit(p, &opts)
-}
-
-// admit makes every check that comes before the module costs anything, and fills
-// in the defaults of opts.
-func (e *Engine) admit(p *parsed, opts *LoadOptions) error {
 	if opts.MemoryCap == 0 {
 		opts.MemoryCap = DefaultMemoryCap
 	}
+	return e.admitFile(p, &opts)
+}
+
+// admitFile makes every check that comes before the module costs anything.
+func (e *Engine) admitFile(p *parsed, opts *LoadOptions) error {
+	if err := admitCost(&p.info, p.cost, opts); err != nil {
+		return err
+	}
+	if err := e.host.link(p.module); err != nil {
+		return err
+	}
+	return admitDeclared(&p.info, opts)
+}
+
+// admit makes those that a module which has passed them once may not pass with other options.
+func admit(info *Info, cost wasm.Cost, opts *LoadOptions) error {
+	if err := admitCost(info, cost, opts); err != nil {
+		return err
+	}
+	return admitDeclared(info, opts)
+}
+
+func admitCost(info *Info, cost wasm.Cost, opts *LoadOptions) error {
 	if opts.MemoryCap < pageSize || opts.MemoryCap > maxMemory {
 		return loadError(StageEstimate, ErrTooCostly,
 			fmt.Sprintf("a memory cap of %d bytes is not between 64 KiB and 1 GiB", opts.MemoryCap), nil)
 	}
-	info := &p.info
 	if limit := opts.Class.budget(); uint64(info.EstimateNS) > limit.Nanos || uint64(info.EstimateBytes) > limit.Bytes {
 		return loadError(StageEstimate, ErrTooCostly,
 			fmt.Sprintf("compiling would take up to %v and %d MiB, the limits are %v and %d MiB",
 				time.Duration(info.EstimateNS).Round(time.Millisecond),
-				info.EstimateBytes>>20, time.Duration(limit.Nanos), limit.Bytes>>20), p.cost.Within(limit))
+				info.EstimateBytes>>20, time.Duration(limit.Nanos), limit.Bytes>>20), cost.Within(limit))
 	}
 	if info.MemoryMin > opts.MemoryCap {
 		return loadError(StageEstimate, ErrTooCostly,
 			fmt.Sprintf("the module starts with %d bytes of memory, the cap is %d", info.MemoryMin, opts.MemoryCap), nil)
 	}
-	if err := e.host.link(p.module); err != nil {
-		return err
-	}
+	return nil
+}
+
+func admitDeclared(info *Info, opts *LoadOptions) error {
 	if opts.Class == Installed && (opts.Declared == nil || info.Manifest == nil) {
 		return loadError(StageDeclared, ErrDeclared, "the module has no manifest; build it with `belay hook build`", nil)
 	}

@@ -7,10 +7,17 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// warmed loads a module and runs it until it has an initial state and one instance waits.
+// warmed loads a module that shares nothing with others and runs it until it has an initial state and one instance
+// waits.
 func warmed(t testing.TB, e *Engine, name string) (*Module, *pooledInstances) {
 	t.Helper()
-	m := load(t, e, guest(t, name))
+	e.mu.Lock()
+	others := int64(len(e.modules))
+	e.mu.Unlock()
+	m, err := e.Load(t.Context(), guest(t, name), LoadOptions{MemoryCap: DefaultMemoryCap - others*pageSize})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 3 {
 		runState(t, m, name, phases.PreTool)
 	}

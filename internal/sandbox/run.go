@@ -113,7 +113,7 @@ func (m *Module) serves(p phases.Phase) bool {
 }
 
 // giveBack ends the measurement and has another run use inv.
-func (m *Module) giveBack(inv *invocation) {
+func (m *code) giveBack(inv *invocation) {
 	inv.work.end()
 	*inv = invocation{}
 	m.invocations.Put(inv)

@@ -55,7 +55,7 @@ var others = map[string]string{
 	"internal/sandbox/cache.go compileApart":                  "compiled code: under the cache's lock, and refused when it is not whole",
 	"internal/sandbox/compiler_load.go write":                 "compiled code: in a directory that goes again, or under the cache's lock",
 	"internal/sandbox/cache.go seal":                          "compiled code: made again when it is not whole; under the cache's lock",
-	"internal/rulecache/cache.go Put":                         "built rules: built again when an entry is not the one that was written",
+	"internal/sealcache/cache.go Put":                         "built rules: built again when an entry is not the one that was written",
 	"internal/sink/disk.go open":                              "appends under a lock of its own, and starts from the log after a crash",
 	"internal/sink/disk.go rename":                            "rotates under the same lock",
 	"internal/notes/spool.go Take":                            "gives the file another name under its lock",

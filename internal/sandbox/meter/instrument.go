@@ -72,7 +72,7 @@ func (p *pass) run() error {
 	r.Wasm, r.CostTable = out, CostTable
 	r.StackBudget = int32(p.units.budget)
 	r.SizeIn, r.SizeOut = m.Facts.FileSize, len(out)
-	r.imports = len(m.Imports)
+	r.Imports = len(m.Imports)
 	p.state()
 	return nil
 }

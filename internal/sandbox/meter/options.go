@@ -134,7 +134,8 @@ type Output struct {
 	// Options.Cover.
 	Regions []Region
 
-	imports int
+	// Imports is how many functions the guest imports.
+	Imports int
 }
 
 // Restorable says whether memory and Globals are all the state that the module has.
@@ -143,7 +144,7 @@ func (o *Output) Restorable() bool { return len(o.Unrestorable) == 0 }
 // OriginalFunc turns a function index of the metered module, as in a stack trace, into
 // the guest's own. False: the function was added by the pass.
 func (o *Output) OriginalFunc(metered uint32) (uint32, bool) {
-	switch i := int64(metered) - int64(o.imports); {
+	switch i := int64(metered) - int64(o.Imports); {
 	case i < 0:
 		return metered, true
 	case i < addedImports:

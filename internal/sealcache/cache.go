@@ -1,8 +1,8 @@
-// Package rulecache keeps the modules that rules files were built into, so that the next
-// process need not build them. It decides whether an entry is the one that a belay of this
-// state directory wrote: anything else is as if it were not there. It never decides what a
-// rules file means.
-package rulecache
+// Package sealcache keeps what takes long to make, such as the module that a rules file was built
+// into, so that the next process need not make it. It decides whether an entry is the one that a
+// belay of this state directory wrote: anything else is as if it were not there. It never decides
+// what an entry means.
+package sealcache
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,39 +19,42 @@ import (
 	"strings"
 	"time"
 
-	"fmt"
-
 	"github.com/belay-hooks/belay/internal/files"
 )
 
 const (
-	maxEntry   = 32 << 20 // bytes of one
-	maxEntries = 32       // the newest stay
-	leftovers  = time.Hour
-	purpose    = "belay built rules 1"
+	maxEntry  = 32 << 20 // bytes of one
+	leftovers = time.Hour
 )
 
+// Use is what a directory of entries is for.
+type Use struct {
+	Purpose string // is part of every seal: an entry of one purpose is none of another
+	Entries int    // so many stay, the newest ones
+}
+
 // ErrTampered: an entry is not one that was put here under this key.
-var ErrTampered = errors.New("an entry of the cache of rules is not the one that was written")
+var ErrTampered = errors.New("an entry of the cache is not the one that was written")
 
 // Cache is a directory of entries. It is safe for concurrent use, also by several processes. A nil Cache keeps nothing.
 type Cache struct {
 	dir     string
 	key     []byte
 	builder string
+	use     Use
 }
 
 // Open returns the cache in dir, which is made when something is put there. key
-// authenticates the entries. builder names the program that builds, as Builder does: what
-// another one has built is not found. Without key or builder the result is nil.
-func Open(dir string, key []byte, builder string) *Cache {
+// authenticates the entries. builder names the program that makes them, as Builder does: what
+// another one has made is not found. Without key or builder the result is nil.
+func Open(dir string, key []byte, builder string, use Use) *Cache {
 	if len(key) == 0 || builder == "" {
 		return nil
 	}
-	return &Cache{dir: dir, key: bytes.Clone(key), builder: builder}
+	return &Cache{dir: dir, key: bytes.Clone(key), builder: builder, use: use}
 }
 
-// Builder names this program by its file and version: another one may build other modules from the same rules. "" when
+// Builder names this program by its file and version: another one may make something else from the same. "" when
 // that cannot be told.
 func Builder() string {
 	path, err := os.Executable()
@@ -134,7 +138,7 @@ func (c *Cache) path(name string) string {
 // mac is over the name, too, so that no entry stands for another one.
 func (c *Cache) mac(path string, content []byte) []byte {
 	h := hmac.New(sha256.New, c.key)
-	h.Write([]byte(purpose + "\x00" + filepath.Base(path) + "\x00"))
+	h.Write([]byte(c.use.Purpose + "\x00" + filepath.Base(path) + "\x00"))
 	h.Write(content)
 	return h.Sum(nil)
 }
@@ -164,7 +168,7 @@ func (c *Cache) prune() error {
 		all = append(all, entry{d.Name(), st.ModTime()})
 	}
 	slices.SortFunc(all, func(a, b entry) int { return b.made.Compare(a.made) })
-	for i := maxEntries; i < len(all); i++ {
+	for i := c.use.Entries; i < len(all); i++ {
 		if err := os.Remove(filepath.Join(c.dir, all[i].name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

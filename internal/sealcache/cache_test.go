@@ -1,4 +1,4 @@
-package rulecache_test
+package sealcache_test
 
 import (
 	"bytes"
@@ -11,10 +11,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/belay-hooks/belay/internal/rulecache"
+	"github.com/belay-hooks/belay/internal/sealcache"
 )
 
 var key = bytes.Repeat([]byte{7}, 32)
+
+// openCache opens a cache for the tests' purpose.
+func openCache(dir string, key []byte, builder string) *sealcache.Cache {
+	return sealcache.Open(dir, key, builder, sealcache.Use{Purpose: "test", Entries: 32})
+}
 
 func entries(t *testing.T, dir string) []string {
 	t.Helper()
@@ -27,7 +32,7 @@ func entries(t *testing.T, dir string) []string {
 
 func TestWhatWasPutIsFound(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "rules")
-	c := rulecache.Open(dir, key, "b")
+	c := openCache(dir, key, "b")
 	if _, err := c.Get("a"); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
@@ -40,8 +45,8 @@ func TestWhatWasPutIsFound(t *testing.T) {
 		}
 	}
 	// Another program's entries, and those of another name, are not found.
-	for _, other := range []*rulecache.Cache{rulecache.Open(dir, key, "c"), rulecache.Open(dir, key, ""),
-		rulecache.Open(dir, nil, "b")} {
+	for _, other := range []*sealcache.Cache{openCache(dir, key, "c"), openCache(dir, key, ""),
+		openCache(dir, nil, "b")} {
 		if _, err := other.Get("a"); !errors.Is(err, fs.ErrNotExist) {
 			t.Error(err)
 		}
@@ -60,7 +65,7 @@ func TestWhatWasPutIsFound(t *testing.T) {
 // An entry that was changed, cut, exchanged with another one, or written under another key is not used.
 func TestTamperedEntriesAreNotUsed(t *testing.T) {
 	dir := t.TempDir()
-	c := rulecache.Open(dir, key, "b")
+	c := openCache(dir, key, "b")
 	if err := c.Put("a", []byte("the module")); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +85,7 @@ func TestTamperedEntriesAreNotUsed(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := c.Get("a"); !errors.Is(err, rulecache.ErrTampered) || got != nil {
+		if got, err := c.Get("a"); !errors.Is(err, sealcache.ErrTampered) || got != nil {
 			t.Errorf("%s: %q %v", what, got, err)
 		}
 	}
@@ -95,14 +100,18 @@ func TestTamperedEntriesAreNotUsed(t *testing.T) {
 			}
 		}
 	}
-	if _, err := c.Get("b"); !errors.Is(err, rulecache.ErrTampered) {
+	if _, err := c.Get("b"); !errors.Is(err, sealcache.ErrTampered) {
 		t.Errorf("an exchanged entry: %v", err)
 	}
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rulecache.Open(dir, bytes.Repeat([]byte{8}, 32), "b").Get("a"); !errors.Is(err, rulecache.ErrTampered) {
+	if _, err := openCache(dir, bytes.Repeat([]byte{8}, 32), "b").Get("a"); !errors.Is(err, sealcache.ErrTampered) {
 		t.Errorf("another key: %v", err)
+	}
+	if _, err := sealcache.Open(dir, key, "b", sealcache.Use{Purpose: "another", Entries: 32}).Get("a"); !errors.Is(err,
+		sealcache.ErrTampered) {
+		t.Errorf("another purpose: %v", err)
 	}
 	// A link, or what is no file, is not followed.
 	if err := os.Remove(path); err != nil {
@@ -120,11 +129,11 @@ func TestTamperedEntriesAreNotUsed(t *testing.T) {
 func TestEntriesAreFoundByContent(t *testing.T) {
 	dir := t.TempDir()
 	is := func(want string) func([]byte) bool { return func(b []byte) bool { return string(b) == want } }
-	if b := rulecache.Find(filepath.Join(dir, "none"), is("")); b != nil {
+	if b := sealcache.Find(filepath.Join(dir, "none"), is("")); b != nil {
 		t.Errorf("%q", b)
 	}
 	for i, name := range []string{"one", "two"} {
-		if err := rulecache.Open(dir, bytes.Repeat([]byte{byte(i)}, 32), name).Put(name, []byte(name)); err != nil {
+		if err := openCache(dir, bytes.Repeat([]byte{byte(i)}, 32), name).Put(name, []byte(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,11 +146,11 @@ func TestEntriesAreFoundByContent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"one", "two"} {
-		if b := rulecache.Find(dir, is(want)); string(b) != want {
+		if b := sealcache.Find(dir, is(want)); string(b) != want {
 			t.Errorf("%q, want %s", b, want)
 		}
 	}
-	if b := rulecache.Find(dir, is("three")); b != nil {
+	if b := sealcache.Find(dir, is("three")); b != nil {
 		t.Errorf("%q", b)
 	}
 }
@@ -152,7 +161,7 @@ func TestTheNewestStay(t *testing.T) {
 	var wg sync.WaitGroup
 	for p := range 4 {
 		wg.Go(func() {
-			c := rulecache.Open(dir, key, "b")
+			c := openCache(dir, key, "b")
 			for i := range 20 {
 				name := fmt.Sprint(p, i)
 				if err := c.Put(name, []byte(name)); err != nil {
@@ -171,7 +180,7 @@ func TestTheNewestStay(t *testing.T) {
 }
 
 func TestTheProgramHasAName(t *testing.T) {
-	if a := rulecache.Builder(); a == "" || a != rulecache.Builder() {
+	if a := sealcache.Builder(); a == "" || a != sealcache.Builder() {
 		t.Errorf("%q", a)
 	}
 }
