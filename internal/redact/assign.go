@@ -303,7 +303,7 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 		if s[to] == ';' && !equals {
 			break
 		}
-		if s[to] == '&' || s[to] == ')' && !open {
+		if s[to] == '&' && !partOfValue(s, from, to) || s[to] == ')' && !open {
 			break
 		}
 		equals, open = equals || s[to] == '=', open || s[to] == '('
@@ -313,6 +313,16 @@ func valueAt(s string, i int) (from, to int, quoted bool) {
 		to--
 	}
 	return from, to, false
+}
+
+// partOfValue reports that the & at s[at] belongs to the value that begins at s[from]: it stands in a line of its own
+// name, and no parameter, entity or command follows.
+func partOfValue(s string, from, at int) bool {
+	to := at + 1
+	for to < len(s) && (word[s[to]] || s[to] == '_' || s[to] == '-') {
+		to++
+	}
+	return from > 1 && s[from-1] == ' ' && to > at+1 && (to == len(s) || s[to] != '=' && s[to] != ';' && s[to] != ' ')
 }
 
 // quotedEnd returns where the value ends whose quote stands at s[at]. Where that quote is itself inside of a string,

@@ -110,6 +110,7 @@ var finders = [...]func(d *detector, s string, add func(kind string, from, to in
 	func(_ *detector, s string, add func(string, int, int)) { findBeside(s, add) },
 	(*detector).findTables,
 	func(_ *detector, s string, add func(string, int, int)) { findFiles(s, add) },
+	func(_ *detector, s string, add func(string, int, int)) { findShown(s, add) },
 }
 
 // glances says of each of finders whether it can find anything in a text of which the census is known. A text that one
@@ -132,6 +133,7 @@ func (d *detector) glances(c *census) [len(finders)]bool {
 		c.all("AI"),                                 // beside
 		c.has('\n'),                                 // tables
 		c.any("\n\t*W") || c.all("=\"") || c.all("@("), // files
+		c.all(" e") && c.any("\n$U") || c.all("alis "), // shown
 	}
 }
 

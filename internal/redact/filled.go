@@ -75,5 +75,5 @@ func storeOfSecrets(name string) bool {
 // sealed reports a value of a SealedSecret at s[from:]: it is encrypted for the cluster that opens it.
 func sealed(s string, from int, v string) bool {
 	const before = 64 << 10 // a SealedSecret has few and short members
-	return len(v) >= 200 && strings.HasPrefix(v, "Ag") && strings.Contains(s[max(0, from-before):from], "encryptedData")
+	return len(v) >= 64 && strings.HasPrefix(v, "Ag") && strings.Contains(s[max(0, from-before):from], "encryptedData")
 }

@@ -11,7 +11,7 @@ func findProse(s string, add func(kind string, from, to int)) {
 			continue
 		}
 		switch s[i-1] | 32 {
-		case 'd', 'y', 'n', 't', 'e', 's': // password, key, token, secret, passphrase, credentials
+		case 'd', 'y', 'n', 't', 'e', 's', 'w': // password, key, token, secret, passphrase, credentials, pw
 		default:
 			continue
 		}
@@ -51,6 +51,12 @@ func findProse(s string, add func(kind string, from, to int)) {
 		for at < len(s) && (s[at] == ' ' || s[at] == ':') {
 			at++
 		}
+		if kind == "password" && hasSuffixFold(s[:from], "app ") {
+			if to := fourGroups(s, at); to > 0 {
+				add(kind, at, to)
+				continue
+			}
+		}
 		vFrom, vTo, quoted := valueAt(s, at)
 		v, _, _ := strings.Cut(s[vFrom:vTo], " ")
 		v = strings.TrimRight(v, ".,!?)")
@@ -69,10 +75,39 @@ func findProse(s string, add func(kind string, from, to int)) {
 	}
 }
 
+// fourGroups returns the end of four groups of four small letters at or behind s[at:] in the same sentence, as a provider
+// of mail makes passwords for programs; 0: there are none.
+func fourGroups(s string, at int) int {
+	end := at + len(s[at:])
+	if n := strings.IndexAny(s[at:], "\n.;"); n >= 0 {
+		end = at + n
+	}
+	run, groups, begin := 0, 0, at
+	for i := at; i <= end; i++ {
+		switch {
+		case i < end && lowerByte(s[i]):
+			run++
+			continue
+		case run == 4 && groups == 3 && begin > 0:
+			return i
+		case run == 4 && i < end && s[i] == ' ':
+			groups++
+		default:
+			groups = 0
+		}
+		run = 0
+	}
+	return 0
+}
+
+func hasSuffixFold(s, end string) bool {
+	return len(s) >= len(end) && strings.EqualFold(s[len(s)-len(end):], end)
+}
+
 // proseName tells what a word, with what stands before it, names.
 func proseName(w, before string) string {
 	switch strings.ToLower(w) {
-	case "password", "passwd", "passphrase", "passwort", "pwd":
+	case "password", "passwd", "passphrase", "passwort", "pwd", "pw":
 		return "password"
 	case "secret":
 		return "secret"

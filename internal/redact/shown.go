@@ -1,0 +1,96 @@
+package redact
+
+import "strings"
+
+// findShown finds what a command prints or sets up by the place of its words: the line behind printenv NAME, the secret
+// of mc alias set, the passwords of createUser.
+func findShown(s string, add func(kind string, from, to int)) {
+	for _, mark := range [...]string{"printenv ", "echo $", "echo \"$"} {
+		if contains(s, mark) {
+			findPrinted(s, mark, add)
+		}
+	}
+	if contains(s, "alias set ") {
+		findWords(s, "alias set ", func(words [][2]int) {
+			if len(words) > 3 { // NAME URL ACCESS SECRET
+				addWord(s, words[3], add)
+			}
+		})
+	}
+	if contains(s, "createUser ") {
+		findWords(s, "createUser ", func(words [][2]int) {
+			for i := 1; i+1 < len(words); i++ {
+				switch way := s[words[i][0]:words[i][1]]; {
+				case way == "MD5", strings.HasPrefix(way, "SHA"), way == "DES", strings.HasPrefix(way, "AES"):
+					addWord(s, words[i+1], add)
+				}
+			}
+		})
+	}
+}
+
+// findPrinted finds the line that a command prints for a variable whose name tells what it is.
+func findPrinted(s, mark string, add func(kind string, from, to int)) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], mark)
+		if i < 0 {
+			return
+		}
+		at += i + len(mark)
+		from := at
+		if from < len(s) && s[from] == '{' {
+			from++
+		}
+		to := from
+		for to < len(s) && (word[s[to]] || s[to] == '_') {
+			to++
+		}
+		kind, _ := nameKind(s[from:to])
+		rest := strings.TrimLeft(s[to:], "}\"")
+		if kind == "" || !strings.HasPrefix(rest, "\n") {
+			continue
+		}
+		line, _, _ := strings.Cut(rest[1:], "\n")
+		begin := len(s) - len(rest) + 1
+		if line = strings.TrimRight(line, " \r"); !strings.Contains(line, " ") && credible(line, strong, true) {
+			add(kind, begin, begin+len(line))
+		}
+	}
+}
+
+// findWords has the words of each line behind a mark looked at, without their quotes.
+func findWords(s, mark string, look func(words [][2]int)) {
+	for at := 0; ; {
+		i := strings.Index(s[at:], mark)
+		if i < 0 {
+			return
+		}
+		at += i + len(mark)
+		end := at + len(s[at:])
+		if n := strings.IndexByte(s[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		var words [][2]int
+		for at < end && len(words) < 8 {
+			for at < end && (s[at] == ' ' || s[at] == '\t') {
+				at++
+			}
+			from, to, quoted := valueAt(s, at)
+			if to = min(to, end); to <= from {
+				break
+			}
+			words = append(words, [2]int{from, to})
+			if at = to; quoted {
+				at++
+			}
+		}
+		look(words)
+	}
+}
+
+// addWord adds a word that is a secret by its place.
+func addWord(s string, at [2]int, add func(kind string, from, to int)) {
+	if v := s[at[0]:at[1]]; credible(v, strong, true) && !identifier(v) {
+		add("password", at[0], at[1])
+	}
+}
