@@ -6,13 +6,14 @@ BIN       := bin
 SESSION   := internal/suite/testdata/sessions/claude-code.jsonl
 FUZZTIME  ?= 30s
 BENCHTIME ?= 300ms
+PROFILES  ?= $(CURDIR)/dist/profiles
 LINT      := $(BIN)/golangci-lint
 LINT_VERSION := v2.13.2
 
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-packages test-bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench profile bench-packages test-bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -111,6 +112,9 @@ fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 
 bench: ## belay against what people would use instead, in one run (a minute); writes its tables into docs/BENCHMARKS.md
 	cd bench && CGO_ENABLED=$$(command -v gcc >/dev/null && echo 1 || echo 0) $(GO) run -trimpath . -write ../docs/BENCHMARKS.md
+
+profile: ## where belay's rows of make bench spend processor time and memory: profiles in PROFILES, tops printed
+	cd bench && CGO_ENABLED=0 $(GO) run -trimpath . -profile $(PROFILES)
 
 bench-packages: ## the benchmarks of each package, as ratios from one run
 	BENCHTIME=$(BENCHTIME) scripts/bench

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"time"
 
 	"github.com/belay-hooks/belay"
@@ -43,6 +44,7 @@ type settings struct {
 	only   *regexp.Regexp
 	write  string // a page with the two marks, of which the part between them is replaced
 	format string // a file for benchstat
+	dir    string // profiles are written there, and nothing is compared
 }
 
 func parse(args []string) (s settings, err error) {
@@ -52,6 +54,8 @@ func parse(args []string) (s settings, err error) {
 	flags.DurationVar(&s.each, "each", 20*time.Millisecond, "how long a turn lasts")
 	flags.StringVar(&s.write, "write", "", "a page in which the tables stand between two marks")
 	flags.StringVar(&s.format, "benchstat", "", "a file for benchstat with one line per subject and round")
+	flags.StringVar(&s.dir, "profile", "",
+		"a directory for profiles of belay's rows, which are made in place of the tables")
 	only := flags.String("only", "", "regular expression: groups or subjects to measure")
 	if err := flags.Parse(args); err != nil {
 		return s, err
@@ -81,6 +85,9 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(work)
 	yard := &yard{settings: s, work: work}
 	defer yard.close()
+	if s.dir != "" {
+		return profiles(ctx, yard)
+	}
 	before := look()
 	var results []result
 	for _, g := range groups() {
@@ -102,5 +109,24 @@ func run(ctx context.Context, args []string) error {
 	if s.write != "" {
 		return replaceBetweenMarks(s.write, page)
 	}
+	return nil
+}
+
+// profiles makes them for all groups.
+func profiles(ctx context.Context, y *yard) error {
+	dir, err := filepath.Abs(y.dir)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	runtime.MemProfileRate = profileRate
+	for _, g := range groups() {
+		if err := y.profile(ctx, g, dir, os.Stdout); err != nil {
+			return fmt.Errorf("%s: %w", g.name, err)
+		}
+	}
+	fmt.Printf("\nThe profiles lie in %s: go tool pprof -http=: FILE\n", dir)
 	return nil
 }

@@ -101,17 +101,22 @@ func (y *yard) echo(ctx context.Context, kind string) (socket string, pid int, e
 	return socket, pid, err
 }
 
-// belayBinaries builds belay's commands.
+// belayBinaries builds belay's commands. They are copied after that, as an installation does: the linker
+// leaves its output in small pages of the system's cache, from which a large program starts later.
 func (y *yard) belayBinaries(ctx context.Context) (dir string, err error) {
-	dir = filepath.Join(y.work, "bin")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", dir+string(filepath.Separator), "./cmd/belay",
+	built := filepath.Join(y.work, "built")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", built+string(filepath.Separator), "./cmd/belay",
 		"./cmd/belay-hook", "./cmd/belay-hook/testdata/roundtrip")
 	cmd.Dir = y.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
-	return dir, nil
+	dir = filepath.Join(y.work, "bin")
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	return dir, os.CopyFS(dir, os.DirFS(built))
 }
 
 // bound makes a state directory in which the policy in C is bound.

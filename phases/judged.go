@@ -4,6 +4,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -126,7 +127,7 @@ func (j *judged) findCommands(args jsontext.Value) {
 				j.noteLeaves(&j.code, at, value)
 			}
 		case "shell":
-			if s, ok := GetString(value, ""); lone && ok && !programPath.MatchString(s) {
+			if s, ok := GetString(value, ""); lone && ok && !programPath().MatchString(s) {
 				shells.note(&shells.commands, at)
 			}
 		}
@@ -138,7 +139,7 @@ func (j *judged) findCommands(args jsontext.Value) {
 }
 
 // programPath matches what a member "shell" holds that names the shell to use.
-var programPath = regexp.MustCompile(`\A[\w./\\:+-]*\z`)
+var programPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[\w./\\:+-]*\z`) })
 
 // findInput notes what a tool writes to a command that is already running.
 func (j *judged) findInput(args jsontext.Value) {
@@ -168,13 +169,13 @@ func (j *judged) findPaths(args jsontext.Value) {
 // round it and steps that lead nowhere do not make it longer: a tool may take them away before it opens the file.
 func namesFile(s string) bool {
 	s = strings.TrimSpace(s)
-	if s == "" || strings.Contains(s, "\n") || webAddress.MatchString(s) {
+	if s == "" || strings.Contains(s, "\n") || webAddress().MatchString(s) {
 		return false
 	}
 	return len(s) <= maxCWDBytes || len(path.Clean(s)) <= maxCWDBytes
 }
 
-var webAddress = regexp.MustCompile(`(?i)\Ahttps?://`)
+var webAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\Ahttps?://`) })
 
 // note adds a place to a list. One that no hook could look at, or for which there is no room, marks the call.
 func (j *judged) note(list *[]string, at *Place) {

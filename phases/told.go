@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Beginnings of log lines with which a hook says more about its answer than its reason does: a reason
@@ -14,7 +15,7 @@ const (
 )
 
 // ruleName is how a rule may be called.
-var ruleName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
+var ruleName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`) })
 
 // RulesTold returns the rules that a hook's event names in its logs, each once, in their order. There
 // are none in events of hooks that do not tell them.
@@ -26,7 +27,7 @@ func RulesTold(logs []string) []string {
 			continue
 		}
 		for name := range strings.SplitSeq(list, ", ") {
-			if ruleName.MatchString(name) && !slices.Contains(names, name) {
+			if ruleName().MatchString(name) && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}

@@ -48,10 +48,9 @@ type Command struct {
 func (c Command) Main(ctx context.Context, args []string) (code int) {
 	c.defaults()
 	// The reader of the answer may have gone. That must not end the process by
-	// a signal, which runtimes take for a hook without an opinion.
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	defer signal.Stop(pipe)
+	// a signal, which runtimes take for a hook without an opinion. To ignore it takes no goroutine.
+	signal.Ignore(syscall.SIGPIPE)
+	defer signal.Reset(syscall.SIGPIPE)
 	a, plain := parse(args)
 	ad := Runtimes()[a.runtime]
 	if ad != nil && !ad.Table().Reads(adapters.FormExit) {
@@ -175,6 +174,13 @@ func (c *Command) defaults() {
 	}
 	if c.HandOver == nil {
 		c.HandOver = become
+	}
+	hand := c.HandOver
+	c.HandOver = func(args []string) error {
+		signal.Reset(syscall.SIGPIPE) // what takes over would inherit that it is ignored
+		err := hand(args)
+		signal.Ignore(syscall.SIGPIPE)
+		return err
 	}
 	c.PayloadPatience = cmp.Or(c.PayloadPatience, PayloadPatience)
 }
