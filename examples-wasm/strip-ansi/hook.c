@@ -17,7 +17,8 @@ enum {
 
 // What the operator wants: colours stay, and so do characters that are not seen unless they are to go.
 static bool keep_colors, remove_invisible;
-static bool failed;
+static bool failed; // the action is blocked
+static uint32_t longest; // bytes of a text of a document
 
 // A character beyond U+00FF that is to be told apart: those that are not seen. 0 for another one.
 static uint32_t beyond(const char *p, uint32_t left, uint32_t *len) {
@@ -159,7 +160,45 @@ static bool is_name(belay_text t, uint32_t i) {
   return i < t.n && t.p[i] == ':';
 }
 
-static bool clean_json(belay_text in, belay_buf *out) {
+// Up to where whole characters fit, and whole sequences of those that stay.
+static uint32_t fits_up_to(scanner s, uint32_t most) {
+  uint32_t at = s.at;
+  while (s.at < s.in.n && s.at <= most) {
+    at = s.at;
+    uint32_t c = take(&s);
+    if (c == END) break; // a quote: there is none in a string
+    if (c == ESC) skip_escape(&s);
+    else if (c == CSI) skip_csi(&s);
+  }
+  if (s.at <= most) at = s.at;
+  while (at > 0 && at < s.in.n && ((unsigned char)s.in.p[at] & 0xc0) == 0x80) at--;
+  return at;
+}
+
+enum { GAP = 128 }; // bytes that the note may have
+
+// Takes the middle out of what was written from start on, so that about limit bytes are left, and says so there.
+static void shorten(belay_buf *out, uint32_t start, uint32_t limit, bool json) {
+  if (out->n - start <= limit + GAP) return;
+  scanner s = {.in = {out->p, out->n}, .json = json, .at = start};
+  uint32_t head = fits_up_to(s, start + limit / 2);
+  uint32_t tail = fits_up_to(s, out->n - limit / 2), end = out->n;
+  if (tail < head + GAP) return;
+  belay_buf note = {0};
+  if (json) belay_put_lit(&note, "\\n[");
+  else belay_put_lit(&note, "\n[");
+  belay_put_int(&note, tail - head);
+  belay_put_lit(&note, " bytes left out: a result with control sequences is shortened]");
+  if (json) belay_put_lit(&note, "\\n");
+  else belay_put_lit(&note, "\n");
+  belay_text n = belay_done(&note);
+  out->n = head;
+  belay_put(out, n);
+  for (uint32_t i = tail; i < end; i++) out->p[out->n++] = out->p[i]; // the note is shorter than the gap
+}
+
+// Copies the document without sequences, each text in at most limit bytes.
+static bool clean_json(belay_text in, belay_buf *out, uint32_t limit) {
   bool changed = false;
   uint32_t from = 0, i = 0;
   while (i < in.n) {
@@ -175,7 +214,10 @@ static bool clean_json(belay_text in, belay_buf *out) {
     i++;
     belay_put_bytes(out, in.p + from, i - from);
     scanner s = {.in = {in.p, end}, .json = true, .at = i};
+    uint32_t start = out->n;
     changed |= clean(&s, out);
+    if (out->n - start > longest) longest = out->n - start;
+    if (limit) shorten(out, start, limit, true);
     from = s.at;
     i = end;
   }
@@ -194,16 +236,46 @@ static bool may_hold(belay_text in, bool json) {
   return false;
 }
 
-// One effect may have 256 KiB. A longer result stays as it is, unless the operator wants it blocked: colours are no
-// reason to withhold it.
-static bool fits(const belay_buf *out) {
-  if (out->n <= 255u << 10) return true;
-  if (belay_eq(belay_config_text(BELAY_T("/too_long")), BELAY_T("block"))) {
-    belay_fail(BELAY_T("the result has control sequences and is too long to take them out"));
-    failed = true;
+// One effect may have 256 KiB. Of a longer result the texts are shortened, so that no sequence gets through, unless the
+// operator wants it blocked, or wants such results as they are.
+#define MOST (255u << 10)
+
+// The bytes of an effect with the text: the host counts it as JSON, with escapes.
+static uint32_t effect(const belay_buf *out, bool json) {
+  uint32_t n = out->n;
+  for (uint32_t i = 0; !json && i < out->n; i++) {
+    unsigned char c = (unsigned char)out->p[i];
+    if (c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t') n++;
+    else if (c < 0x20 || c == 0x7f) n += 5;
+  }
+  return n;
+}
+
+static bool too_long(belay_text in, bool json, belay_buf *out) {
+  belay_text wanted = belay_config_text(BELAY_T("/too_long"));
+  if (belay_eq(wanted, BELAY_T("keep"))) {
+    belay_log(BELAY_LOG_WARN, BELAY_T("the result is too long to be replaced, so its control sequences stay"));
     return false;
   }
-  belay_log(BELAY_LOG_WARN, BELAY_T("the result is too long to be replaced, so its control sequences stay"));
+  if (!belay_eq(wanted, BELAY_T("block"))) {
+    for (uint32_t limit = 240u << 10; !json && effect(out, false) > MOST; limit /= 2) {
+      scanner s = {.in = in};
+      out->n = 0;
+      clean(&s, out);
+      shorten(out, 0, limit, false);
+    }
+    for (uint32_t limit = 192u << 10; json && out->n > MOST && limit >= 256; limit /= 8) {
+      if (longest <= limit + GAP) continue;
+      out->n = 0;
+      clean_json(in, out, limit);
+    }
+    if (effect(out, json) <= MOST) {
+      belay_log(BELAY_LOG_WARN, BELAY_T("the result has control sequences and is too long to be replaced, so it is shortened"));
+      return true;
+    }
+  }
+  belay_fail(BELAY_T("the result has control sequences and is too long to take them out"));
+  failed = true;
   return false;
 }
 
@@ -212,14 +284,14 @@ BELAY_PHASE(post_tool) {
   remove_invisible = belay_eq(belay_config_text(BELAY_T("/invisible")), BELAY_T("remove"));
   belay_text path = BELAY_T("/result");
   int32_t kind = belay_input_kind(path);
+  bool json = kind != BELAY_STRING;
   belay_text in = belay_input_get(path);
-  if (!belay_some(in) || !may_hold(in, kind != BELAY_STRING)) return BELAY_OK;
+  if (!belay_some(in) || !may_hold(in, json)) return BELAY_OK;
   belay_buf out = {0};
-  if (kind == BELAY_STRING) {
-    scanner s = {.in = in};
-    if (clean(&s, &out) && fits(&out)) belay_rewrite_text(path, belay_done(&out));
-  } else if (clean_json(in, &out) && fits(&out)) {
-    belay_rewrite_json(path, belay_done(&out));
-  }
-  return failed ? 1 : BELAY_OK;
+  scanner s = {.in = in};
+  bool changed = json ? clean_json(in, &out, 0) : clean(&s, &out);
+  if (!changed || (effect(&out, json) > MOST && !too_long(in, json, &out))) return failed ? 1 : BELAY_OK;
+  if (json) belay_rewrite_json(path, belay_done(&out));
+  else belay_rewrite_text(path, belay_done(&out));
+  return BELAY_OK;
 }

@@ -89,6 +89,23 @@ func TestLongResults(t *testing.T) {
 		{"a hundred in 400 KiB", "redact-secret", map[string]any{"parts": [][]string{many[:50], many[50:]}}, "",
 			suite.Want{Decision: phases.Allow}},
 		{"sequences in 300 KiB", "strip-ansi", "\x1b[31m" + lines(300<<10), "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result"}}},
+		{"sequences in 600 KiB of letters of two bytes", "strip-ansi", "\x1b[31m" + strings.Repeat("\u00e9\n", 200<<10), "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result"}}},
+		{"sequences in 300 KiB with colours that stay", "strip-ansi", strings.Repeat("\x1b[31mred\x1b[0m\x1b[K", 16<<10),
+			`{"keep_colors": true}`, suite.Want{Decision: phases.Allow, Changed: []string{"/result"}}},
+		{"sequences in a part of 300 KiB", "strip-ansi",
+			map[string]string{"stderr": "x", "stdout": "\x1b[31m" + lines(300<<10)}, "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result/stdout"}}},
+		{"sequences in a part that is all escapes", "strip-ansi",
+			map[string]string{"stdout": "\x1b[31m" + strings.Repeat("\x01\U0001F600\"", 70<<10)},
+			"", suite.Want{Decision: phases.Allow, Changed: []string{"/result/stdout"}}},
+		{"sequences in many parts", "strip-ansi", append(many, "\x1b[31m"), "", suite.Want{Decision: phases.Allow}},
+		{"sequences beside 50,000 short texts", "strip-ansi", append(short, "\x1b[31m"), "",
+			suite.Want{Decision: phases.Block, Kind: phases.KindOutput}},
+		{"sequences in 250 KiB of line ends", "strip-ansi", "\x1b[31m" + strings.Repeat("\n", 250<<10), "",
+			suite.Want{Decision: phases.Allow, Changed: []string{"/result"}}},
+		{"sequences in 300 KiB that stay", "strip-ansi", "\x1b[31m" + lines(300<<10), `{"too_long": "keep"}`,
 			suite.Want{Decision: phases.Allow, Changed: []string{}}},
 		{"sequences in 300 KiB that must not pass", "strip-ansi", "\x1b[31m" + lines(300<<10), `{"too_long": "block"}`,
 			suite.Want{Decision: phases.Block, Kind: phases.KindOutput}},
@@ -125,6 +142,10 @@ func TestLongResults(t *testing.T) {
 					t.Errorf("%v %.2000v", r.Err, r.Differences)
 				}
 				checkLong(t, c.hook, c.result, &r)
+				after := string(r.Verdict.Action)
+				if c.hook == "strip-ansi" && c.config == "" && strings.Contains(after, `\u001b`) {
+					t.Error("there is still a sequence")
+				}
 			}
 		})
 	}
