@@ -18,7 +18,11 @@ enum {
 // What the operator wants: colours stay, and so do characters that are not seen unless they are to go.
 static bool keep_colors, remove_invisible;
 static bool failed; // the action is blocked
-static uint32_t longest; // bytes of a text of a document
+
+// How long the texts of a document may be that is too long, and what is left out then.
+enum { LIMITS = 6 };
+static const uint32_t limits[LIMITS] = {192u << 10, 48u << 10, 12u << 10, 3u << 10, 768, 256};
+static uint32_t left_out[LIMITS];
 
 // A character beyond U+00FF that is to be told apart: those that are not seen. 0 for another one.
 static uint32_t beyond(const char *p, uint32_t left, uint32_t *len) {
@@ -181,7 +185,7 @@ enum { GAP = 128 }; // bytes that the note may have
 static void shorten(belay_buf *out, uint32_t start, uint32_t limit, bool json) {
   if (out->n - start <= limit + GAP) return;
   scanner s = {.in = {out->p, out->n}, .json = json, .at = start};
-  uint32_t head = fits_up_to(s, start + limit / 2);
+  uint32_t head = s.at = fits_up_to(s, start + limit / 2);
   uint32_t tail = fits_up_to(s, out->n - limit / 2), end = out->n;
   if (tail < head + GAP) return;
   belay_buf note = {0};
@@ -216,7 +220,8 @@ static bool clean_json(belay_text in, belay_buf *out, uint32_t limit) {
     scanner s = {.in = {in.p, end}, .json = true, .at = i};
     uint32_t start = out->n;
     changed |= clean(&s, out);
-    if (out->n - start > longest) longest = out->n - start;
+    for (int k = LIMITS - 1; !limit && k >= 0 && out->n - start > limits[k] + GAP; k--)
+      left_out[k] += out->n - start - limits[k] - GAP;
     if (limit) shorten(out, start, limit, true);
     from = s.at;
     i = end;
@@ -264,10 +269,11 @@ static bool too_long(belay_text in, bool json, belay_buf *out) {
       clean(&s, out);
       shorten(out, 0, limit, false);
     }
-    for (uint32_t limit = 192u << 10; json && out->n > MOST && limit >= 256; limit /= 8) {
-      if (longest <= limit + GAP) continue;
+    int k = 0;
+    while (k < LIMITS && json && out->n - left_out[k] > MOST) k++;
+    if (json && k < LIMITS) {
       out->n = 0;
-      clean_json(in, out, limit);
+      clean_json(in, out, limits[k]);
     }
     if (effect(out, json) <= MOST) {
       belay_log(BELAY_LOG_WARN, BELAY_T("the result has control sequences and is too long to be replaced, so it is shortened"));

@@ -188,6 +188,10 @@ func (f *File) checkPatterns(at string, list Texts) error {
 		if _, _, err := patternCost(p); err != nil {
 			return f.doc.Errorf(itemAt(f, at, i), "%q: %v", p, err)
 		}
+		if matchesNothing(p) {
+			return f.doc.Errorf(itemAt(f, at, i), "%q is found in every text, since it matches no character at all: "+
+				"write + for * where one has to stand there", p)
+		}
 	}
 	return nil
 }

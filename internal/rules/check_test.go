@@ -16,6 +16,28 @@ func one(members string) string {
 	return head + "  - name: a\n    " + strings.ReplaceAll(strings.TrimSpace(members), "\n", "\n    ") + "\n"
 }
 
+// A pattern that matches without a character is found in every text.
+func TestPatternsMatchSomething(t *testing.T) {
+	for pattern, refused := range map[string]bool{"x*": true, "^": true, "$": true, "^$": true, `\b`: true, `\B`: true,
+		"(?m)^ *$": true, "a|b?": true, "(x*)+": true, "(?:)": true, "()": true, "x{0,3}": true, "(?i)(a|)": true, ".*": true,
+		"x+": false, `\bx*y\b`: false, "a|b": false, "(?m)^ +$": false, "x{2,}": false, `[^\s\S]`: false, "x*y": false} {
+		for where, members := range map[string]string{
+			"/redact/match":    "when: {tool: exec}\nphase: post_tool\nredact:\n  match:\n    - needle\n    - '" + pattern + "'",
+			"/when/text/match": "block: x\nphase: post_tool\nwhen:\n  text:\n    match: [needle, '" + pattern + "']",
+		} {
+			_, err := rules.Parse("rules.yaml", []byte(one(members)))
+			want := fmt.Sprintf("/rules/0%s/1: %q is found in every text", where, pattern)
+			if (err != nil) != refused || refused && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", where, err, want)
+			}
+		}
+	}
+	_, err := rules.Parse("rules.yaml", []byte(one("when: {tool: exec}\nredact: {match: 'x*'}")))
+	if err == nil || !strings.HasPrefix(err.Error(), "rules.yaml:5:14: /rules/0/redact/match: ") {
+		t.Error(err)
+	}
+}
+
 // What cannot be is refused with line, column and pointer.
 func TestFaultsHaveAPlace(t *testing.T) {
 	many := strings.Repeat("x, ", 64) + "x"

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 )
 
@@ -209,4 +210,30 @@ func lineOnly(re *syntax.Regexp) bool {
 		}
 	}
 	return true
+}
+
+// matchesNothing reports whether an RE2 pattern can match without a character: at the begin of a line, between
+// words, or anywhere.
+func matchesNothing(pattern string) bool {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil && empty(re)
+}
+
+func empty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary, syntax.OpStar, syntax.OpQuest:
+		return true
+	case syntax.OpLiteral:
+		return len(re.Rune) == 0
+	case syntax.OpCapture, syntax.OpPlus:
+		return empty(re.Sub[0])
+	case syntax.OpRepeat:
+		return re.Min == 0 || empty(re.Sub[0])
+	case syntax.OpConcat:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !empty(sub) })
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, empty)
+	}
+	return false
 }
