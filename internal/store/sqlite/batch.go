@@ -13,15 +13,16 @@ import (
 
 func conflict(what string) error { return fmt.Errorf("sqlite store: %w: %s", kernel.ErrConflict, what) }
 
-// writeBatch checks and writes one batch, but for its events.
-func writeBatch(c *conn, b *kernel.Batch) error {
-	if err := check(c, b); err != nil {
+// writeBatch checks and writes one batch, but for its events. set is the rows that restrict, as they
+// are: where it has none, no statement looks for one.
+func writeBatch(c *conn, set *restrict.Set, b *kernel.Batch) error {
+	if err := check(c, set, b); err != nil {
 		return err
 	}
 	if err := writeLeases(c, b.Leases); err != nil { // first: most that conflict have written nothing then
 		return err
 	}
-	if err := writeRun(c, b); err != nil {
+	if err := writeRun(c, set, b); err != nil {
 		return err
 	}
 	for _, sw := range b.StateWrites {
@@ -42,8 +43,9 @@ func writeBatch(c *conn, b *kernel.Batch) error {
 }
 
 // check refuses a batch that was computed from rows that have changed since.
-func check(c *conn, b *kernel.Batch) error {
-	if k := b.Unlatched; k != nil {
+func check(c *conn, set *restrict.Set, b *kernel.Batch) error {
+	if k := b.Unlatched; k != nil && (has(set, restrict.Latches, k.Runtime, k.Session) ||
+		has(set, restrict.Latches, k.Runtime, "")) {
 		latched := false
 		err := c.query("SELECT body FROM latches WHERE runtime=? AND session IN (?, '')", func(st *sqlite3.Stmt) error {
 			var l kernel.Latch
@@ -87,8 +89,14 @@ func writeState(c *conn, w kernel.StateWrite) error {
 		ON CONFLICT DO UPDATE SET version = excluded.version, value = excluded.value`, w.Namespace, w.Key, w.Value)
 }
 
-func writeRun(c *conn, b *kernel.Batch) error {
-	for _, r := range b.Runs() {
+func has(set *restrict.Set, t restrict.Table, key ...string) bool {
+	_, ok := set.Get(t, restrict.Key(key...))
+	return ok
+}
+
+func writeRun(c *conn, set *restrict.Set, b *kernel.Batch) error {
+	runs := b.Runs()
+	for _, r := range runs {
 		var version int64
 		err := c.query("SELECT version FROM runs WHERE runtime=? AND session=? AND run=?", func(st *sqlite3.Stmt) error {
 			version = st.ColumnInt64(0)
@@ -117,7 +125,7 @@ func writeRun(c *conn, b *kernel.Batch) error {
 			return err
 		}
 	}
-	if k := b.TouchRun; k != nil {
+	if k := b.TouchRun; k != nil && (len(runs) > 0 || has(set, restrict.Runs, k.Runtime, k.Session, k.Run)) {
 		c.touch(restrict.Runs, k.Runtime, k.Session, k.Run)
 		// An expired run stays expired: using it must not bring its contents back.
 		return c.exec("UPDATE runs SET used_ns=? WHERE runtime=? AND session=? AND run=? AND used_ns<? AND used_ns>=?",

@@ -39,6 +39,7 @@ type guarded struct {
 	epoch   int64            // of the mark, as it was compared
 	looks   int64            // of the mark, when uses without a commit were last looked for
 	settled bool             // there are none left
+	store   string           // the database's id; "" when that is to be read
 	undone  bool             // one has turned up in this transaction
 }
 
@@ -99,10 +100,13 @@ func (w *writer) guard(group []*request) error {
 		return nil
 	}
 	g.before = w.edge.head()
-	id, err := storeID(w.conn)
-	if err != nil {
-		return err
+	if !w.alone || g.store == "" {
+		var err error
+		if g.store, err = storeID(w.conn); err != nil {
+			return err
+		}
 	}
+	id := g.store
 	st, looks, err := m.Look()
 	switch {
 	case errors.Is(err, highwater.ErrNoPlace) && id == "":

@@ -164,7 +164,7 @@ func (w *writer) resetMark(next *highwater.State) error {
 	if err != nil {
 		return err
 	}
-	g.mark, g.looks = st, looks
+	g.mark, g.looks, g.store = st, looks, ""
 	g.edge, g.head, g.epoch = w.edge, st.Head, st.Epoch
 	if err := w.conn.exec("DELETE FROM high_water"); err != nil {
 		return err

@@ -24,7 +24,6 @@ import (
 const (
 	busyTimeout = 5 * time.Second // how long a write waits for other processes
 	maxGroup    = 64              // batches in one transaction
-	maxReaders  = 4               // connections that only read
 )
 
 // Options are the ways to open a database. The zero value is the usual one.
@@ -57,10 +56,11 @@ type Store struct {
 	buffers eventbytes.Pool // of the events of commits
 	packs   *eventpack.Codec
 
-	readers chan *conn // idle connections; nil stands for one not opened yet
+	readers readers
 
 	requests chan *request
 	writer   sync.WaitGroup
+	writes   *writer // nil when the store is opened for reading only
 
 	wake     chan struct{} // a block of the lookup may be missing
 	stop     chan struct{} // closed when the store is
@@ -81,7 +81,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, unavailable("open", err)
 	}
 	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, unproven: o.Unproven,
-		logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: make(chan *conn, maxReaders),
+		logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: newReaders(),
 		requests: make(chan *request, maxGroup),
 		packs:    eventpack.New(),
 		wake:     make(chan struct{}, 1), stop: make(chan struct{}), indexed: make(chan struct{})}
@@ -102,20 +102,16 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
-	for range maxReaders {
-		s.readers <- nil
-	}
 	if o.ReadOnly {
-		<-s.readers
-		s.readers <- c
+		s.readers.idle = append(s.readers.idle, c)
 		return s, nil
 	}
+	s.writes = &writer{store: s}
+	s.writes.use(c)
 	s.writer.Add(1)
 	go func() {
 		defer s.writer.Done()
-		w := &writer{store: s}
-		w.use(c)
-		w.run()
+		s.writes.run()
 	}()
 	go s.indexer()
 	return s, nil
@@ -163,51 +159,31 @@ func (s *Store) read(ctx context.Context, op string, f func(*conn) error) error 
 	if err := ctx.Err(); err != nil {
 		return unavailable(op, err)
 	}
-	var c *conn
-	var ok bool
-	select {
-	case c, ok = <-s.readers:
-	case <-ctx.Done():
-		return unavailable(op, ctx.Err())
-	}
-	if !ok {
-		return unavailable(op, errClosed)
+	c, err := s.readers.take(ctx)
+	if err != nil {
+		return unavailable(op, err)
 	}
 	if c != nil && c.era != s.era.Load() {
 		c.close() // of a file that is the database no more
 		c = nil
 	}
 	if c == nil {
-		var err error
 		if c, err = openConn(s.path, s.vfs, s.readOnly, s.immutable, s.packs); err != nil {
-			s.putReader(nil)
+			s.readers.put(nil)
 			return unavailable(op, err)
 		}
 		c.era = s.era.Load()
 	}
-	err := f(c)
+	err = f(c)
 	if err != nil && !errors.Is(err, sqlite3.BUSY) {
 		c.close() // whatever went wrong, the next reader starts anew
 		c = nil
 	}
-	s.putReader(c)
+	s.readers.put(c)
 	if err != nil {
 		return unavailable(op, err)
 	}
 	return nil
-}
-
-// putReader gives a connection back, or closes it when the store is closed.
-func (s *Store) putReader(c *conn) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		if c != nil {
-			c.close()
-		}
-		return
-	}
-	s.readers <- c // never waits: as many places as connections
 }
 
 var errClosed = errors.New("closed")
@@ -225,16 +201,9 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	close(s.requests)
-	close(s.readers)
 	s.mu.Unlock()
 	s.writer.Wait()
-	var errs []error
-	for c := range s.readers {
-		if c != nil {
-			errs = append(errs, c.close())
-		}
-	}
-	return errors.Join(append(errs, s.removeTemp())...)
+	return errors.Join(s.readers.close(), s.removeTemp())
 }
 
 // readRows runs f on rows that restrict, and on what the log says about them, as one
@@ -262,6 +231,9 @@ func (s *Store) readRows(ctx context.Context, op string, f func(*view) error) er
 // RunState implements kernel.Store.
 func (s *Store) RunState(ctx context.Context, key phases.RunKey, now time.Time) (kernel.RunState, error) {
 	var out kernel.RunState
+	if ctx.Err() == nil && s.absent(restrict.Runs, restrict.Key(key.Runtime, key.Session, key.Run)) {
+		return out, nil
+	}
 	err := s.readRows(ctx, "read run", func(v *view) error {
 		found := false
 		err := v.query(v.oneRow[restrict.Runs], func(st *sqlite3.Stmt) error {
@@ -314,6 +286,9 @@ func (s *Store) RunsOf(ctx context.Context, session wire.Session, prefix string,
 // HookState implements kernel.Store.
 func (s *Store) HookState(ctx context.Context, namespace, key string) (kernel.StateValue, error) {
 	var out kernel.StateValue
+	if ctx.Err() == nil && s.absent(restrict.State, restrict.Key(namespace, key)) {
+		return out, nil
+	}
 	err := s.readRows(ctx, "read state", func(v *view) error {
 		found := false
 		err := v.query(v.oneRow[restrict.State], func(st *sqlite3.Stmt) error {
@@ -355,6 +330,10 @@ func (v *view) latch(st *sqlite3.Stmt) (kernel.Latch, error) {
 
 // Latch implements kernel.Store.
 func (s *Store) Latch(ctx context.Context, key wire.Session) (*kernel.Latch, error) {
+	if ctx.Err() == nil &&
+		s.absent(restrict.Latches, restrict.Key(key.Runtime, key.Session), restrict.Key(key.Runtime, "")) {
+		return nil, nil
+	}
 	var out *kernel.Latch
 	err := s.readRows(ctx, "read latch", func(v *view) error {
 		out = nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -25,13 +26,15 @@ const (
 // writer is the only one in this process that writes. It runs in one goroutine.
 type writer struct {
 	store *Store
-	conn  *conn // nil after a failure of the disk, until recover succeeds
-	edge  *edge // as the last transaction left it; nil when that is not known
+	busy  sync.Mutex // held while anything below changes or conn is used; see absent
+	conn  *conn      // nil after a failure of the disk, until recover succeeds
+	edge  *edge      // as the last transaction left it; nil when that is not known
 
 	guarded guarded
 
 	set     *restrict.Set // the rows that restrict, as far as they are written
 	version int64         // of the database, when its rows were last known to be those of set; see dataVersion
+	alone   bool          // no other connection has written since version
 	found   head          // what the newest leaf said of the rows when the transaction began
 	wrong   error         // kernel.ErrTampered: the rows are not those that the log records, and set is not known
 
@@ -70,8 +73,11 @@ func (w *writer) run() {
 			w.checkpoint()
 		}
 	}
+	w.busy.Lock()
+	defer w.busy.Unlock()
 	if w.conn != nil {
 		w.conn.close()
+		w.conn = nil
 	}
 }
 
@@ -114,6 +120,8 @@ func (w *writer) due(pages int) bool { return w.conn != nil && w.pages-w.moved >
 // checkpoint moves the log into the database, as far as readers let it. After an
 // error it is not known what has reached the disk; see recover.
 func (w *writer) checkpoint() {
+	w.busy.Lock()
+	defer w.busy.Unlock()
 	w.moved = w.pages
 	if _, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE); err != nil && !errors.Is(err, sqlite3.BUSY) {
 		w.conn.close()
@@ -123,6 +131,15 @@ func (w *writer) checkpoint() {
 
 // write decides about every request of the group and tells the callers.
 func (w *writer) write(group []*request) {
+	for _, r := range w.decide(group) {
+		close(r.done)
+	}
+}
+
+// decide returns the requests that callers still wait for.
+func (w *writer) decide(group []*request) []*request {
+	w.busy.Lock()
+	defer w.busy.Unlock()
 	live := group[:0]
 	for _, r := range group {
 		if r.taken.CompareAndSwap(false, true) {
@@ -130,7 +147,7 @@ func (w *writer) write(group []*request) {
 		}
 	}
 	if len(live) == 0 {
-		return
+		return nil
 	}
 	// A recovery goes alone.
 	together := live[:0:0]
@@ -144,9 +161,7 @@ func (w *writer) write(group []*request) {
 	if len(together) > 0 {
 		w.together(together)
 	}
-	for _, r := range live {
-		close(r.done)
-	}
+	return live
 }
 
 func (w *writer) together(live []*request) {
@@ -219,12 +234,18 @@ var errTogether = errors.New("a batch of the group cannot be written")
 // error means that the connection cannot be trusted.
 func (w *writer) apply(group []*request, apart bool) (err error) {
 	c := w.conn
-	// The size of the tree counts, not the newest event: a number is never
-	// given twice, not even when the tail of the events was removed.
-	if w.edge, err = w.edge.current(c); err != nil {
+	version, err := dataVersion(c)
+	if err != nil {
 		return err
 	}
-	if w.found, w.wrong = w.rows(); w.wrong != nil && !errors.Is(w.wrong, kernel.ErrTampered) {
+	// The size of the tree counts, not the newest event: a number is never
+	// given twice, not even when the tail of the events was removed.
+	if w.alone = version == w.version; !w.alone || w.edge == nil {
+		if w.edge, err = w.edge.current(c); err != nil {
+			return err
+		}
+	}
+	if w.found, w.wrong = w.rows(version); w.wrong != nil && !errors.Is(w.wrong, kernel.ErrTampered) {
 		return w.wrong
 	}
 	if err = w.guard(group); err != nil {
@@ -291,7 +312,7 @@ func (w *writer) one(r *request) error {
 		return err
 	}
 	first := w.edge.size + 1
-	if err := writeBatch(w.conn, &r.batch); err != nil {
+	if err := writeBatch(w.conn, w.set, &r.batch); err != nil {
 		return err
 	}
 	if w.guarded.mark != nil {

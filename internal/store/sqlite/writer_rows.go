@@ -17,15 +17,11 @@ func dataVersion(c *conn) (version int64, err error) {
 	return version, err
 }
 
-// rows makes w.set what the database holds, inside the write transaction, and returns
+// rows makes w.set what the database of this version holds, inside the write transaction, and returns
 // the root that the log records; recorded is false where it records none yet. The error is
 // kernel.ErrTampered when the rows are not those that the log records.
-func (w *writer) rows() (now head, err error) {
-	version, err := dataVersion(w.conn)
-	if err != nil {
-		return now, err
-	}
-	if version == w.version {
+func (w *writer) rows(version int64) (now head, err error) {
+	if w.alone {
 		// What this process has read or written since is all there is: a reader that
 		// has put the set there has read all rows after this connection was opened.
 		if h, ok := w.store.heads.find(w.edge.row, w.edge.tail); ok && h.adopted {
