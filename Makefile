@@ -54,6 +54,7 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 	scripts/test-cosign
 
 test-race: ## the packages that share state, under the race detector (cgo)
+	CGO_ENABLED=1 $(GO) test -race -timeout 10m ./internal/sandbox -run 'NothingIsLeft|OneFile|FreedWith|ParallelRuns'
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./internal/shell ./internal/glob ./internal/links ./internal/paths ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./internal/retention ./cmd/internal/server ./client .
 
 test-cross-build: ## both commands build for the systems of test-cross (16 CPU seconds when the cache is warm)

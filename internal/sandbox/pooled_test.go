@@ -92,31 +92,38 @@ func runState(t testing.TB, m *Module, name string, p phases.Phase) {
 	}
 }
 
-// The same with 8,000 runs, 64 at a time.
+// The same with 8,000 runs at once, of two modules that share their code. What waits afterwards is bounded.
 func TestNothingIsLeftForTheNextRunBesideOthers(t *testing.T) {
 	runs := 8000
 	if testing.Short() {
 		runs = 800
 	}
 	for _, reset := range resets(t)[1:] {
-		m := load(t, open(t, Options{reset: &reset}), guest(t, "state"))
-		var wg sync.WaitGroup
-		for caller := range 64 {
-			wg.Go(func() {
-				for n := range runs / 64 / len(resets(t)[1:]) {
-					// Few of the last one, which takes long.
-					p := statePhases[(caller+n*n)%(len(statePhases)-1)]
-					if n == 0 && caller == 0 {
-						p = phases.Audit
-					}
-					runState(t, m, "state", p)
+		e := open(t, Options{reset: &reset})
+		m := [...]*Module{load(t, e, guest(t, "state")), load(t, e, guest(t, "state"))}
+		var ready, done sync.WaitGroup
+		begin := make(chan struct{})
+		ready.Add(runs)
+		for n := range runs {
+			done.Go(func() {
+				p := statePhases[n*n%(len(statePhases)-1)]
+				if n == runs/2 { // once, since it takes long
+					p = phases.Audit
 				}
+				ready.Done()
+				<-begin
+				runState(t, m[n%2], "state", p)
 			})
 		}
-		wg.Wait()
-		runState(t, m, "state", phases.PreTool)
-		if n, warm := idle(t, m); n == 0 || n > maxIdleOfModule || !warm {
+		ready.Wait()
+		close(begin)
+		done.Wait()
+		runState(t, m[0], "state", phases.PreTool)
+		if n, warm := idle(t, m[1]); n == 0 || n > maxIdleOfModule || !warm {
 			t.Errorf("%v: %d instances wait, warm: %v", reset, n, warm)
+		}
+		if held := sum(t, e.pool); held > maxIdleOfModule<<20 {
+			t.Errorf("%v: %d bytes are held", reset, held)
 		}
 	}
 }

@@ -89,14 +89,20 @@ func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
 	}
 	inv.begin(ctx, m, &req, from)
 	inv.work.begin(from, inv.account.Slice)
-	defer inv.work.end() // also when a defect panics
+	ended := false
+	defer func() {
+		inv.work.end()
+		if ended { // what a defect's panic leaves behind is used no more
+			m.giveBack(inv)
+		}
+	}()
 	f := inv.run(req.Phase, &rep)
 	inv.close()
 	now := time.Now()
 	rep.Worked = inv.work.done(now)
 	rep.Hostcalls = req.Session.Hostcalls()
 	rep.Duration, rep.Waited = now.Sub(from), inv.work.paused
-	m.giveBack(inv)
+	ended = true
 	if f != nil {
 		return rep, f
 	}
@@ -112,9 +118,8 @@ func (m *Module) serves(p phases.Phase) bool {
 	return false
 }
 
-// giveBack ends the measurement and has another run use inv.
+// giveBack has another run use inv.
 func (m *code) giveBack(inv *invocation) {
-	inv.work.end()
 	*inv = invocation{}
 	m.invocations.Put(inv)
 }

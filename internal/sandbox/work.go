@@ -54,10 +54,9 @@ func (w *work) read(now time.Time) {
 	w.began, w.threads = threadTime()
 }
 
-// end gives the thread back. It may be called again.
+// end gives the thread back.
 func (w *work) end() {
 	if w.reads {
-		w.reads = false
 		runtime.UnlockOSThread()
 	}
 }
