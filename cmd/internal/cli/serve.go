@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -154,6 +155,7 @@ func (a *App) serve(ctx context.Context, options serveOptions) error {
 		<-ctx.Done()
 		notify("STOPPING=1") // when it begins to stop, not when it has
 	}()
+	go debug.FreeOSMemory() // opening takes more than serving: without it that stays until the first questions
 	err = s.Serve(ctx)
 	stop()
 	<-retained // both use the host, which is closed next
