@@ -15,10 +15,12 @@ type prepared struct {
 	open       func(context.Context, *yard) (judge, error)
 }
 
+const turnNote = "fresh state, fuel, deadline, hostcalls checked; the document was checked before, once"
+
 func openJudging(ctx context.Context, y *yard) ([]subject, error) {
 	return judges(ctx, y, []prepared{
 		{"wazero, C, one instance, no reset", "no isolation between events, no metering", bareReused("c")},
-		{"belay, a turn in C", "fresh state, fuel, deadline, hostcalls checked; the document was checked before, once", belayTurn("c")},
+		{"belay, a turn in C", turnNote, belayTurn("c")},
 		{"wazero, C, fresh instance", "no metering", bareFresh("c")},
 		{"wazero, C, reused, ends with its context", "WithCloseOnContextDone", bareStoppable("c")},
 		{"wasmtime, C, reused, fuel", "by cgo", wasmtimeReused("c")},
@@ -34,7 +36,7 @@ func openJudging(ctx context.Context, y *yard) ([]subject, error) {
 func openRust(ctx context.Context, y *yard) ([]subject, error) {
 	return judges(ctx, y, []prepared{
 		{"wazero, Rust, one instance, no reset", "no isolation between events, no metering", bareReused("rust")},
-		{"belay, a turn in Rust", "fresh state, fuel, deadline, hostcalls checked; the document was checked before, once", belayTurn("rust")},
+		{"belay, a turn in Rust", turnNote, belayTurn("rust")},
 		{"wazero, Rust, fresh instance", "no metering", bareFresh("rust")},
 		{"wazero, Rust, reused, ends with its context", "WithCloseOnContextDone", bareStoppable("rust")},
 		{"wasmtime, Rust, reused, fuel", "by cgo", wasmtimeReused("rust")},

@@ -10,6 +10,8 @@ type subject struct {
 	name string
 	// do decides the event once; the error says what went wrong, not what was decided.
 	do func(context.Context) error
+	// own measures a round in place of do, where a figure is not the mean of many decisions; its note says which.
+	own func(context.Context) (round, error)
 	// pids are processes that work for it beside this one and its children, such as a daemon.
 	pids []int
 	// per is how many decisions one do makes; 0 means one.
@@ -42,5 +44,9 @@ func groups() []group {
 		{"chain", "hooks that match, one after the other", openChains},
 		{"payload", "the size of the event", openPayloads},
 		{"callers", "durable decisions, by callers at once", openCallers},
+		{"loopers", "decisions in memory beside hooks that never end, 99th of a hundred by the clock, in every column",
+			openLoopers},
+		{"deadline", "how far a hook that never ends goes beyond its deadline, by its processor time, in every column",
+			openOvershoot},
 	}
 }
