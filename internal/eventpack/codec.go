@@ -55,6 +55,15 @@ func New() *Codec {
 	}
 }
 
+// maxKept is the largest buffer, in bytes, that is kept for the next pack.
+const maxKept = 64 << 10
+
+func (c *Codec) giveBack(buffer *[]byte) {
+	if cap(*buffer) <= maxKept {
+		c.buffers.Put(buffer)
+	}
+}
+
 // Fit returns how many of the texts, from the first on, go into the next pack. 0 means that the
 // first is too long for any.
 func Fit(texts [][]byte) (n int) {
@@ -80,7 +89,7 @@ func (c *Codec) Append(dst []byte, text []byte, ends []int) ([]byte, error) {
 		return dst, errors.New("a text holds a control character")
 	}
 	buffer := c.buffers.Get().(*[]byte)
-	defer c.buffers.Put(buffer)
+	defer c.giveBack(buffer)
 	short := squeeze((*buffer)[:0], text)
 	*buffer = short
 	dst = append(dst, dictionaryNumber, byte(len(ends)))
@@ -111,7 +120,7 @@ func (c *Codec) Open(pack []byte) ([][]byte, error) {
 		return nil, damaged("its length")
 	}
 	buffer := c.buffers.Get().(*[]byte)
-	defer c.buffers.Put(buffer)
+	defer c.giveBack(buffer)
 	if cap(*buffer) < length {
 		*buffer = make([]byte, 0, length)
 	}

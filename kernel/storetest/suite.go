@@ -50,6 +50,7 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"a latch of no session":                  latchAlone,
 		"conflict leaves no traces":              conflictTraces,
 		"the log grows with events":              logGrows,
+		"a long log":                             longLog,
 		"old events are compacted":               compacts,
 		"checkpoints are dropped":                dropsCheckpoints,
 		"checkpoints":                            checkpoints,

@@ -26,7 +26,7 @@ func repairable(table string) bool { return table != "events" && table != "tiles
 // ones. It returns a line for each change. A table of belay's with other columns is an error: a backup has to
 // take its place.
 func (s *Store) mendSchema(c *conn) (done []string, err error) {
-	own, err := s.schema()
+	own, err := ownSchema()
 	if err != nil {
 		return nil, err
 	}

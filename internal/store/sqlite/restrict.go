@@ -13,6 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // Rows that restrict are believed only if the log covers them. The last event of each
@@ -432,6 +433,10 @@ func schemaText(c *sqlite3.Conn) (string, error) {
 	return b.String(), st.Err()
 }
 
+// ownSchemaDigest is the digest of what ownSchema returns. To run all migrations for a comparison
+// would take longer than to open the database.
+const ownSchemaDigest = "sha256:c04f74a35562354d5ae9333805145fe44b053a8130c4d957892e4132afdf6c44"
+
 // ownSchema returns the schema that the migrations make.
 func ownSchema() (text string, err error) {
 	c, err := sqlite3.Open(":memory:")
@@ -447,15 +452,11 @@ func ownSchema() (text string, err error) {
 
 // checkSchema compares the database's schema with that of the migrations.
 func (s *Store) checkSchema(c *conn) error {
-	want, err := s.schema()
-	if err != nil {
-		return err
-	}
 	got, err := schemaText(c.Conn)
 	if err != nil {
 		return err
 	}
-	if got != want {
+	if phases.ByteDigest([]byte(got)) != ownSchemaDigest {
 		return &kernel.Tampered{Tables: []string{"sqlite_schema"}}
 	}
 	return nil

@@ -50,8 +50,7 @@ type Store struct {
 	immutable bool   // the file is read as it is, without companions
 	temp      string // directory of a copy; "" when there is none
 
-	heads  heads
-	schema func() (string, error) // what the migrations make
+	heads heads
 
 	buffers eventbytes.Pool // of the events of commits
 	packs   *eventpack.Codec
@@ -81,7 +80,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, unavailable("open", err)
 	}
 	s := &Store{path: abs, vfs: o.VFS, mark: o.Mark, readOnly: o.ReadOnly, unproven: o.Unproven,
-		logPages: cmp.Or(o.LogPages, busyLog), schema: sync.OnceValues(ownSchema), readers: newReaders(),
+		logPages: cmp.Or(o.LogPages, busyLog), readers: newReaders(),
 		requests: make(chan *request, maxGroup),
 		packs:    eventpack.New(),
 		wake:     make(chan struct{}, 1), stop: make(chan struct{}), indexed: make(chan struct{})}
