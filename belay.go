@@ -140,7 +140,7 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		revisions: &revision.Log{Dir: dir, Events: storage.Store}}
 	home, _ := os.UserHomeDir()
 	running, err = kernel.Open(ctx, conf.kernelConfig(), kernel.Options{
-		Store: storage.Front, Loader: hooks, Redactor: detector, Digester: keys.Digests, LeaseKey: keys.Lease,
+		Store: storage.Front, Loader: hooks, Redactor: detector, Digester: audit.NewHasher(keys.Digests), LeaseKey: keys.Lease,
 		Terminal: keys.Terminal.Public().(ed25519.PublicKey),
 		StoreID:  keys.Events.StoreID(), Observer: o.Observer, Recorder: records.Recorder(), Clock: o.Clock, Logger: log,
 		Tools: executor(&o, tools), Files: files(&o), Home: home, UnsafeFailOpen: o.UnsafeFailOpen,

@@ -4,6 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"hash"
+	"sync"
 
 	"github.com/belay-hooks/belay/phases"
 )
@@ -36,18 +38,50 @@ type Digester interface {
 // use. It must not be changed once it is in use.
 type Keys map[Use][]byte
 
+// minDigestKey is the least length of a key, in bytes.
+const minDigestKey = 32
+
 // Digest returns hmac-sha256:HEX, or "" when the use has no key: no digest is
 // better than one without a key.
 func (k Keys) Digest(u Use, original []byte) string {
-	if len(k[u]) < 32 {
+	if len(k[u]) < minDigestKey {
 		return ""
 	}
-	h := hmac.New(sha256.New, k[u])
+	return keyedDigest(hmac.New(sha256.New, k[u]), original)
+}
+
+func keyedDigest(h hash.Hash, original []byte) string {
 	h.Write(original)
 	const head = "hmac-sha256:"
 	var sum [sha256.Size]byte
 	var text [len(head) + 2*len(sum)]byte
 	return string(hex.AppendEncode(append(text[:0], head...), h.Sum(sum[:0])))
+}
+
+// Hasher is a Digester that says what its Keys say. It uses its hashes again, with the keys in them.
+type Hasher struct{ idle map[Use]*sync.Pool } // of hash.Hash
+
+// NewHasher makes a Hasher of keys that are complete.
+func NewHasher(keys Keys) *Hasher {
+	h := &Hasher{idle: map[Use]*sync.Pool{}}
+	for use, key := range keys {
+		if len(key) >= minDigestKey {
+			h.idle[use] = &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}
+		}
+	}
+	return h
+}
+
+// Digest is Keys.Digest.
+func (h *Hasher) Digest(u Use, original []byte) string {
+	idle := h.idle[u]
+	if idle == nil {
+		return ""
+	}
+	one, _ := idle.Get().(hash.Hash) // nothing else is in it
+	defer idle.Put(one)
+	one.Reset()
+	return keyedDigest(one, original)
 }
 
 // The digests in events are of these documents. With originals and keys a

@@ -3,6 +3,7 @@ package audit
 import (
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -116,5 +117,28 @@ func TestFitsCountsEveryMember(t *testing.T) {
 	}
 	if n := nests([]byte(`{"a[[[\"[[":[1,{"\\":[]}],"b":{}}`)); n != 4 {
 		t.Error(n)
+	}
+}
+
+// A Hasher says what its keys say, again and again, also to many callers.
+func TestHasher(t *testing.T) {
+	keys := Keys{UseInput: []byte(strings.Repeat("k", 32)), UseOutput: []byte(strings.Repeat("l", 100)), UseApproval: []byte("short")}
+	h := NewHasher(keys)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for n := range 50 {
+				for _, use := range append(Uses(), "none") {
+					original := []byte(strings.Repeat("x", n*7))
+					if got, want := h.Digest(use, original), keys.Digest(use, original); got != want {
+						t.Errorf("%s of %d bytes: %s, want %s", use, len(original), got, want)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if h.Digest(UseInput, nil) == h.Digest(UseOutput, nil) || h.Digest(UseApproval, nil) != "" {
+		t.Error("keys are not what makes the digest")
 	}
 }

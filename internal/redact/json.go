@@ -368,7 +368,10 @@ func (w *jsonWalk) container(rules rules, str strength, kind string) error {
 // name goes on to a member's value, behind its name, which was read from src[from] on. It redacts the name where a
 // secret stands in it, and returns it as it is shown.
 func (w *jsonWalk) name(name string, from int) string {
-	shown, found := w.r.redactCuts(w.look, name, nil)
+	shown, found := name, []Finding(nil)
+	if !w.look.usual(name) {
+		shown, found = w.r.redactCuts(w.look, name, nil)
+	}
 	if found != nil {
 		w.renamed = true
 		w.path[len(w.path)-1] = step{name: shown, index: -1}
@@ -457,6 +460,8 @@ func (o *secretObject) childKind(name, above string, str strength) (string, stre
 		return above, str
 	case o.name != "" && flat(name) == "value":
 		return nameKind(o.name)
+	case usualNames[name]:
+		return "", none
 	}
 	return nameKind(name)
 }
