@@ -19,7 +19,7 @@ import (
 
 // Redactor redacts secrets in stored values. Safe for concurrent use.
 type Redactor interface {
-	// JSON returns a copy of a strict JSON value with secrets redacted, and pointers (RFC 6901,
+	// JSON returns a strict JSON value, or a copy of it with secrets redacted, and pointers (RFC 6901,
 	// into raw) to the redacted values. With an error nothing of the original is stored.
 	JSON(raw jsontext.Value) (redacted jsontext.Value, masked []string, err error)
 

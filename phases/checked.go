@@ -21,7 +21,7 @@ func (inv *Invocation) Check() (Checked, error) {
 	if err := inv.Validate(); err != nil {
 		return Checked{}, err
 	}
-	return Checked{phase: inv.Phase, action: inv.Action, metadata: inv.Metadata, runtime: inv.Runtime, tool: inv.Tool()}, nil
+	return Checked{inv.Phase, inv.Action, inv.Metadata, inv.Runtime, inv.Tool()}, nil
 }
 
 // Tool is Invocation.Tool, which is known of the invocation that was checked.

@@ -30,7 +30,7 @@ func NewStrict(raw jsontext.Value, maxBytes int) (*Strict, error) {
 
 // IsStrict reports whether raw is one strict document: one that NewStrict takes, however large.
 func IsStrict(raw jsontext.Value) bool {
-	return wellFormed(raw, maxCanonicalDepth) || checkJSON(raw, limits{maxBytes: math.MaxInt, maxDepth: maxCanonicalDepth}) == nil
+	return checkJSON(raw, limits{maxBytes: math.MaxInt, maxDepth: maxCanonicalDepth}) == nil
 }
 
 // Bytes returns the document without white space around it; nil of a nil Strict. The caller must not change them.

@@ -18,8 +18,10 @@ func sameText(t *testing.T, quoted string) {
 
 // A string says what the JSON library reads in it.
 func TestUnquote(t *testing.T) {
-	for _, s := range []string{``, `"`, `""`, `"a"`, `a`, `1`, `"a`, `a"`, `"\n\t\r\b\f\/\\\""`, `"\u0041\u00e9\u2028"`,
-		`"x\ud83e\uddd7y"`, `"\ud83e"`, `"\ud83e\u0041"`, `"\uddd7"`, `"\x"`, `"\`, `"\"`, `"\u12"`, "\"\x01\"", "\"\xff\"", "\"\xff\\n\"",
+	for _, s := range []string{``, `"`, `""`, `"a"`, `a`, `1`, `"a`, `a"`, `"\n\t\r\b\f\/\\\""`,
+		`"\u0041\u00e9\u2028"`,
+		`"x\ud83e\uddd7y"`, `"\ud83e"`, `"\ud83e\u0041"`, `"\uddd7"`, `"\x"`, `"\`, `"\"`, `"\u12"`, "\"\x01\"",
+		"\"\xff\"", "\"\xff\\n\"",
 		`"a"b"`, `"a\"b"c"`, `"é✓"`, `"é\n✓"`, `"` + strings.Repeat(`line\n`, 50) + `"`} {
 		sameText(t, s)
 	}

@@ -16,7 +16,8 @@ func libraryTakes(raw []byte, depth int) bool {
 
 // What wellFormed takes is what the library takes, and what is usual is taken.
 func TestWellFormed(t *testing.T) {
-	usual := []string{`{}`, `[]`, `""`, `0`, `-0`, `-1.5e+30`, `true`, `false`, `null`, ` {"a" : [1, {"b":"c"}, "\u00e9\n\/é✓🧗"]} `,
+	usual := []string{`{}`, `[]`, `""`, `0`, `-0`, `-1.5e+30`, `true`, `false`, `null`,
+		` {"a" : [1, {"b":"c"}, "\u00e9\n\/é✓🧗"]} `,
 		`[[],{},[{}]]`, `"\ud83e\uddd7"`, "\"\u007f\"", `{"":1}`, "\t[\r\n]\n", `{"a":1,"b":2,"A":3}`,
 		`"` + strings.Repeat("x", 70) + `"`, `1E5`, `10`}
 	for _, src := range usual {
@@ -24,9 +25,12 @@ func TestWellFormed(t *testing.T) {
 			t.Errorf("%s is not taken", src)
 		}
 	}
-	for _, src := range []string{``, ` `, `{`, `[`, `"`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`, `[1,]`, `[,1]`,
-		`[1 2]`, `01`, `1.`, `.5`, `-`, `1e`, `1e+`, `+1`, `tru`, `nul`, `truex`, `{} {}`, `{}x`, "\"\x01\"", "\"a\nb\"", "\"\xff\"",
-		"\"\xc3\"", "\"\xed\xa0\x80\"", `"\ud800"`, `"\udc00"`, `"\ud800\u0041"`, `"\ud800x"`, `"\u12"`, `"\x41"`, `"\`, `"\u00zz"`,
+	for _, src := range []string{``, ` `, `{`, `[`, `"`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`,
+		`[1,]`, `[,1]`,
+		`[1 2]`, `01`, `1.`, `.5`, `-`, `1e`, `1e+`, `+1`, `tru`, `nul`, `truex`, `{} {}`, `{}x`, "\"\x01\"",
+		"\"a\nb\"", "\"\xff\"",
+		"\"\xc3\"", "\"\xed\xa0\x80\"", `"\ud800"`, `"\udc00"`, `"\ud800\u0041"`, `"\ud800x"`, `"\u12"`,
+		`"\x41"`, `"\`, `"\u00zz"`,
 		`{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"a":{"b":1,"b":2}}`, `{a:1}`, `{1:2}`, `[1}`, `{"a":1]`, `'a'`,
 		`{"ä":1,"ä":2}`, "\ufeff{}"} {
 		if wellFormed([]byte(src), 9) || libraryTakes([]byte(src), 9) {
@@ -95,9 +99,11 @@ func FuzzWellFormed(f *testing.F) {
 // A usual call of a tool is plain; whatever DecodeAction refuses is not.
 func TestPlainAction(t *testing.T) {
 	for p, list := range map[Phase][]string{
-		PreTool: {`{"tool":"exec","args":{}}`, ` { "args" : {"a":1} , "tool" : "mcp:a:b", "native_tool":"B", "call_id":"c" } `},
-		PostTool: {`{"tool":"exec","result":null}`, `{"tool":"x","args":{},"original_args":{},"result":[1],"is_error":true,` +
-			`"duration_ms":12.5}`},
+		PreTool: {`{"tool":"exec","args":{}}`,
+			` { "args" : {"a":1} , "tool" : "mcp:a:b", "native_tool":"B", "call_id":"c" } `},
+		PostTool: {`{"tool":"exec","result":null}`,
+			`{"tool":"x","args":{},"original_args":{},"result":[1],"is_error":true,` +
+				`"duration_ms":12.5}`},
 	} {
 		for _, a := range list {
 			if _, err := DecodeAction(p, jsontext.Value(a)); err != nil || !plainAction(p, jsontext.Value(a)) {
@@ -106,12 +112,17 @@ func TestPlainAction(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("x", MaxIDBytes+1)
-	for _, a := range []string{`{}`, `[]`, `"x"`, `{"tool":"exec"}`, `{"args":{}}`, `{"tool":"","args":{}}`, `{"tool":1,"args":{}}`,
-		`{"tool":null,"args":{}}`, `{"tool":"x","args":[]}`, `{"tool":"x","args":null}`, `{"tool":"x","args":{},"more":1}`,
-		`{"tool":"x","args":{},"call_id":null}`, `{"tool":"` + long + `","args":{}}`, "{\"tool\":\"a\u200bb\",\"args\":{}}",
-		`{"tool":"a\nb","args":{}}`, `{"Tool":"x","args":{}}`, `{"tool":"x","args":{},"Result":1}`, "{\"tool\":\"\x7f\",\"args\":{}}",
+	for _, a := range []string{`{}`, `[]`, `"x"`, `{"tool":"exec"}`, `{"args":{}}`, `{"tool":"","args":{}}`,
+		`{"tool":1,"args":{}}`,
+		`{"tool":null,"args":{}}`, `{"tool":"x","args":[]}`, `{"tool":"x","args":null}`,
+		`{"tool":"x","args":{},"more":1}`,
+		`{"tool":"x","args":{},"call_id":null}`, `{"tool":"` + long + `","args":{}}`,
+		"{\"tool\":\"a\u200bb\",\"args\":{}}",
+		`{"tool":"a\nb","args":{}}`, `{"Tool":"x","args":{}}`, `{"tool":"x","args":{},"Result":1}`,
+		"{\"tool\":\"\x7f\",\"args\":{}}",
 		`{"tool":"x","result":1,"duration_ms":-1}`, `{"tool":"x","result":1,"duration_ms":1e999}`,
-		`{"tool":"x","result":1,"is_error":null}`, `{"tool":"x","result":1,"is_error":0}`, `{"tool":"x","result":1,"duration_ms":"1"}`,
+		`{"tool":"x","result":1,"is_error":null}`, `{"tool":"x","result":1,"is_error":0}`,
+		`{"tool":"x","result":1,"duration_ms":"1"}`,
 		`{"tool":"x","result":1,"args":[]}`, `{"tool":"x","result":1,"original_args":2}`} {
 		for _, p := range []Phase{PreTool, PostTool} {
 			if _, err := DecodeAction(p, jsontext.Value(a)); err == nil || plainAction(p, jsontext.Value(a)) {

@@ -34,8 +34,10 @@ func sameOutput(t *testing.T, out output) {
 }
 
 func oddValues() []string {
-	return []string{`{}`, `[]`, `""`, ` { "a" : [ 1 , -0 , 1.50e+3 ] ,"b":"\u0041\/\n\"\\ é✓" } `, `"\ud83e\uddd7"`, "\"\u007f\u2028\"",
-		`"\u001f\u000a"`, `null`, `true`, `{`, ``, `"`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, "\"\xff\"", `1 2`, "[\"a b\",\t\"\\\\\"]"}
+	return []string{`{}`, `[]`, `""`, ` { "a" : [ 1 , -0 , 1.50e+3 ] ,"b":"\u0041\/\n\"\\ é✓" } `,
+		`"\ud83e\uddd7"`, "\"\u007f\u2028\"",
+		`"\u001f\u000a"`, `null`, `true`, `{`, ``, `"`, `{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, "\"\xff\"",
+		`1 2`, "[\"a b\",\t\"\\\\\"]"}
 }
 
 // Digests are of the bytes that the library would write.
@@ -48,23 +50,29 @@ func TestDocumentsAreTheLibrarys(t *testing.T) {
 	for _, value := range oddValues() {
 		v := jsontext.Value(value)
 		sameInput(t, input{Action: v, CWD: "/a\tb", Time: at})
-		sameInput(t, input{Action: jsontext.Value(`{}`), Metadata: map[string]jsontext.Value{"b": v, "a": v, "c.d": jsontext.Value(`1`)},
+		sameInput(t, input{Action: jsontext.Value(`{}`), Metadata: map[string]jsontext.Value{"b": v, "a": v,
+			"c.d": jsontext.Value(`1`)},
 			Time: at, Reported: at.Truncate(time.Second)})
-		sameInput(t, input{Action: jsontext.Value(`{}`), Carried: phases.Metadata{"k2": {Value: v, Hook: "h\"", Tier: phases.Trusted}, "k1": {}}})
+		sameInput(t, input{Action: jsontext.Value(`{}`), Carried: phases.Metadata{"k2": {Value: v, Hook: "h\"",
+			Tier: phases.Trusted}, "k1": {}}})
 		sameOutput(t, output{Action: v, Metadata: phases.Metadata{"k": {Value: v}}})
 	}
-	for _, s := range []phases.Scopes{all, {Net: phases.Scope{"a"}}, {FSRead: phases.Scope{"/"}, Tools: phases.Scope{}}} {
+	for _, s := range []phases.Scopes{all, {Net: phases.Scope{"a"}}, {FSRead: phases.Scope{"/"},
+		Tools: phases.Scope{}}} {
 		sameInput(t, input{Action: jsontext.Value(`1`), Scopes: s, Time: at})
 		sameOutput(t, output{Scopes: s, Contexts: []string{"a", "\x01ä"}})
 	}
-	for _, when := range []time.Time{at.In(time.FixedZone("X", 3600)), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), at.Local()} {
+	for _, when := range []time.Time{at.In(time.FixedZone("X", 3600)), time.Date(10000, 1, 1, 0, 0, 0, 0,
+		time.UTC), at.Local()} {
 		sameInput(t, input{Action: jsontext.Value(`1`), Time: when})
 		sameInput(t, input{Action: jsontext.Value(`1`), Time: at, Reported: when})
 	}
 	for _, name := range []string{"é", "z", "", "\xff", "\""} {
-		sameInput(t, input{Action: jsontext.Value(`1`), Time: at, Metadata: map[string]jsontext.Value{name: jsontext.Value(`1`), "y": nil}})
+		sameInput(t, input{Action: jsontext.Value(`1`), Time: at,
+			Metadata: map[string]jsontext.Value{name: jsontext.Value(`1`), "y": nil}})
 	}
-	sameInput(t, input{Action: jsontext.Value(`1`), Metadata: map[string]jsontext.Value{}, Carried: phases.Metadata{}})
+	sameInput(t, input{Action: jsontext.Value(`1`), Metadata: map[string]jsontext.Value{},
+		Carried: phases.Metadata{}})
 	sameOutput(t, output{Metadata: phases.Metadata{}, Contexts: []string{}, Artifacts: []phases.Artifact{}})
 	sameOutput(t, output{Reply: &phases.Reply{Text: "x"}})
 	sameOutput(t, output{Retry: &phases.Retry{Max: 1}})
@@ -78,8 +86,10 @@ func FuzzDocuments(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value, name, text string) {
 		v := jsontext.Value(value)
-		sameInput(t, input{Action: v, CWD: text, Metadata: map[string]jsontext.Value{name: v}, Scopes: phases.Scopes{Net: phases.Scope{text}}})
-		sameOutput(t, output{Action: v, Contexts: []string{text}, Metadata: phases.Metadata{name: {Value: v, Hook: text}}})
+		sameInput(t, input{Action: v, CWD: text, Metadata: map[string]jsontext.Value{name: v},
+			Scopes: phases.Scopes{Net: phases.Scope{text}}})
+		sameOutput(t, output{Action: v, Contexts: []string{text}, Metadata: phases.Metadata{name: {Value: v,
+			Hook: text}}})
 	})
 }
 
@@ -109,8 +119,10 @@ func TestFitsCountsEveryMember(t *testing.T) {
 			t.Errorf("%s: %d bytes, counted as %d, %v", e.Type().Field(i).Name, len(doc), size, err)
 		}
 	}
-	for _, deep := range []phases.Event{{Input: jsontext.Value(strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth))},
-		{Output: jsontext.Value(strings.Repeat(`{"a":`, maxDepth-2) + `"[{\"[{"` + strings.Repeat("}", maxDepth-2))}, {Reason: "\xff"}} {
+	for _, deep := range []phases.Event{{Input: jsontext.Value(strings.Repeat("[",
+		maxDepth) + strings.Repeat("]", maxDepth))},
+		{Output: jsontext.Value(strings.Repeat(`{"a":`, maxDepth-2) + `"[{\"[{"` + strings.Repeat("}",
+			maxDepth-2))}, {Reason: "\xff"}} {
 		if size := 0; fits(&deep, &size) {
 			t.Errorf("%.40s%.40s%q fits", deep.Input, deep.Output, deep.Reason)
 		}
@@ -122,7 +134,8 @@ func TestFitsCountsEveryMember(t *testing.T) {
 
 // A Hasher says what its keys say, again and again, also to many callers.
 func TestHasher(t *testing.T) {
-	keys := Keys{UseInput: []byte(strings.Repeat("k", 32)), UseOutput: []byte(strings.Repeat("l", 100)), UseApproval: []byte("short")}
+	keys := Keys{UseInput: []byte(strings.Repeat("k", 32)), UseOutput: []byte(strings.Repeat("l", 100)),
+		UseApproval: []byte("short")}
 	h := NewHasher(keys)
 	var wg sync.WaitGroup
 	for range 4 {

@@ -76,8 +76,8 @@ func (r *Record) fits() bool {
 	return ok && size <= maxDocument
 }
 
-// fits adds at least as many bytes to size as the event takes. False: it may nest too deeply, or a text of it may have no
-// JSON form.
+// fits adds at least as many bytes to size as the event takes. False: it may nest too deeply, or a text of it may
+// have no JSON form.
 func fits(e *phases.Event, size *int) bool {
 	const names, levels, escaped = 2 << 10, 3, 6 // of all members; hooks, event, value; bytes of an escape
 	n, valid := 0, true

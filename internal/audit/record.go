@@ -15,7 +15,7 @@ import (
 // Redactor redacts secrets. It is safe for concurrent use. An error means that
 // nothing of the original may be stored.
 type Redactor interface {
-	// JSON returns a copy of a strict JSON value with secrets redacted, and
+	// JSON returns a strict JSON value, or a copy of it with secrets redacted, and
 	// pointers (RFC 6901, into raw) to the redacted values.
 	JSON(raw jsontext.Value) (redacted jsontext.Value, masked []string, err error)
 	// Text returns the text with secrets redacted.

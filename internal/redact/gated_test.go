@@ -204,7 +204,8 @@ func TestHasRun(t *testing.T) {
 	for length := range 2 * minBody {
 		for before := range minBody + 2 {
 			for _, fill := range []string{" ", "ab ", "abcdefghijklmno ", "abcdefghijklmn. "} {
-				s := strings.Repeat(fill, 1+before/len(fill)) + strings.Repeat(" ", before) + strings.Repeat("x", length) + " y"
+				s := strings.Repeat(fill, 1+before/len(fill)) + strings.Repeat(" ", before) +
+					strings.Repeat("x", length) + " y"
 				if got := hasRun(s); got != (length >= minBody) {
 					t.Fatalf("%q: %v", s, got)
 				}

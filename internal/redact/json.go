@@ -16,8 +16,8 @@ const maxDepth = 256
 // JSON redacts the secrets in a document and returns it with the RFC 6901
 // pointers of the values that were changed, in order. Strings are looked at
 // decoded; values without a secret retain their source bytes. Member names are
-// kept unless a secret stands in one. A document in which nothing is changed, not even white space, is returned
-// in the same memory.
+// kept unless a secret stands in one. A document in which nothing is changed, not even white space between values, is
+// returned in the memory of raw.
 //
 // Errors are of class ErrInput: not strict JSON, or nested too deep. The caller
 // must not store the document then, only its digest.
