@@ -154,6 +154,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if f := a.examineGuard(dir, file); f != nil {
 		out = append(out, *f)
 	}
+	out = append(out, examineReset())
 	if a.examineDaemon(ctx, dir, ok, warn, fail) {
 		return out
 	}
