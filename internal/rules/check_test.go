@@ -77,6 +77,8 @@ func TestFaultsHaveAPlace(t *testing.T) {
 			"/rules/0/when/agent/64: at most 64 entries"},
 		{"a program with a directory", one("when: {command: /bin/rm}\nblock: x"), "names a directory"},
 		{"words behind flags", one("when: {command: git --force push}\nblock: x"), "a word stands behind a flag"},
+		{"an argument that may be nothing", one("when: {command: 'git push -- main|'}\nblock: x"),
+			`/rules/0/when/command: "git push -- main|" an alternative is empty`},
 		{"every command", one("when: {command: '*'}\nblock: x"), "matches every command"},
 		{"a path with ..", one("when: {path: ../x}\nblock: x"),
 			"never matches: paths are compared without the elements . and .. in them"},

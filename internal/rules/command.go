@@ -31,12 +31,15 @@ func parseCommand(s string) (*command, error) {
 	case c.program != "*" && strings.ContainsAny(c.program, "*?[]{}$`'\"\\;&<>()"):
 		return nil, errors.New("the program is a name, or * for any")
 	case c.program != "*" && strings.Contains(c.program, "|"):
-		return nil, errors.New("list several programs as several entries; | is for subcommands and flags")
+		return nil, errors.New("list several programs as several entries; | is for subcommands, flags and arguments")
 	}
 	rest, args := words[1:], false
 	for _, w := range rest {
 		switch {
 		case args:
+			if w != "|" && slices.Contains(strings.Split(w, "|"), "") {
+				return nil, errors.New("an alternative is empty")
+			}
 			c.args = append(c.args, w)
 		case w == "--":
 			args = true

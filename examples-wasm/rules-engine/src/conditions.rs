@@ -201,8 +201,11 @@ fn one_command(c: &Command, sub: &[&str], flags: &[&str], args: &[&str], valued:
         }
     }
     for pattern in args {
-        if !c.args().iter().any(|w| w.known && wild::matches(pattern, &w.text)) {
-            let glob = c.args().iter().any(|w| w.glob && wild::meet(&pattern.replace('*', "**"), &w.text));
+        // A text with the sign itself in it is matched by all of the pattern.
+        let is = |text: &str| pattern.split('|').any(|p| wild::matches(p, text)) || wild::matches(pattern, text);
+        if !c.args().iter().any(|w| w.known && is(&w.text)) {
+            let may_be = |text: &str| pattern.split('|').any(|p| wild::meet(&p.replace('*', "**"), text));
+            let glob = c.args().iter().any(|w| w.glob && may_be(&w.text));
             if !open && !glob {
                 return Holds::No;
             }

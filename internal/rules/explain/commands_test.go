@@ -30,6 +30,10 @@ func TestWhatRulesSeeInCommands(t *testing.T) {
 			`npm ci ;; npm install ;; npm install right-pad ;; npm run install -- left ;; npm install-test left-pad ;; npm`,
 			`npm --unknown-option x install left-pad ;; npm $(cat cmd) left-pad`,
 			`npm install left-pad ;; npm i x left-pad ;; npm --prefix web i left-pad ;; npm install --save-dev left-pad`},
+		{"command: git push -- main|release/*",
+			`git push ;; git push origin topic ;; git pull origin main ;; git push origin mainly`,
+			`git push origin $B ;; git push origin m*`,
+			`git push origin main ;; git push origin release/1 ;; git push o 'main|release/x'`},
 		{"path: ['.env', '~/.ssh/**', 'secrets/**']",
 			`cat env ;; cat src/main.go ;; ls *.go ;; cat .envrc ;; echo .env ;; git commit -m .environment ;;
 			awk '{print $1}' f ;; cd web && cat x ;; cat secretsx/a`,
