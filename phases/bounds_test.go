@@ -262,6 +262,11 @@ func TestToolNamesAtTheirEdges(t *testing.T) {
 			t.Errorf("%q in another scope", name)
 		}
 	}
+	starred := Invocation{Phase: PreTool, Runtime: "claude-code", Session: "s",
+		Action: jsontext.Value(`{"tool":"mcp__a__` + strings.Repeat("*", 100) + `","args":{}}`)}
+	if _, err := starred.Check(); err == nil || !strings.Contains(err.Error(), "/action/tool") {
+		t.Errorf("a name that is too long in its other form: %v", err)
+	}
 	if Proposed.Rank() != 1 || Sandboxed.Rank() != 2 || Trusted.Rank() != 3 || Tier("x").Rank() != 0 {
 		t.Errorf("ranks %d %d %d %d", Proposed.Rank(), Sandboxed.Rank(), Trusted.Rank(), Tier("x").Rank())
 	}

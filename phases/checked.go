@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,7 +22,12 @@ func (inv *Invocation) Check() (Checked, error) {
 	if err := inv.Validate(); err != nil {
 		return Checked{}, err
 	}
-	return Checked{inv.Phase, inv.Action, inv.Metadata, inv.Runtime, inv.Tool()}, nil
+	tool := inv.Tool()
+	if len(tool) > MaxIDBytes { // a runtime's name, escaped
+		return Checked{}, &DecodeError{Pointer: "/action/tool", Offset: -1,
+			Reason: fmt.Sprintf("longer than %d bytes in the form that rules match", MaxIDBytes)}
+	}
+	return Checked{inv.Phase, inv.Action, inv.Metadata, inv.Runtime, tool}, nil
 }
 
 // Tool is Invocation.Tool, which is known of the invocation that was checked.

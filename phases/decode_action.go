@@ -213,6 +213,9 @@ func (c *actionCheck) tool(tool, native, call string, mcp *MCPTool) {
 	if mcp != nil {
 		c.name("/mcp/server", mcp.Server, MaxIDBytes, true)
 		c.name("/mcp/tool", mcp.Tool, MaxIDBytes, true)
+		if c.err == nil && len(MCPToolName(mcp.Server, mcp.Tool)) > MaxIDBytes {
+			c.refuse("/mcp/tool", "with its server's name longer than %d bytes", MaxIDBytes)
+		}
 	}
 }
 
