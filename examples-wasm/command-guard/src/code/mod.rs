@@ -20,7 +20,7 @@ mod value;
 mod words;
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::finding::Finding;
