@@ -71,6 +71,12 @@ func pathGuard(t testing.TB) func(labelled) bool { return openGuard(t, "path-gua
 
 // openGuard opens the committed module of a guard. A question counts as a block; a guard that fails ends the test.
 func openGuard(t testing.TB, name string) func(labelled) bool {
+	judge := openJudge(t, name)
+	return func(l labelled) bool { return judge(l).Decision != phases.Allow }
+}
+
+// openJudge returns what a guard decides, in a project below a home directory.
+func openJudge(t testing.TB, name string) func(labelled) phases.Verdict {
 	t.Helper()
 	module, err := os.ReadFile(filepath.Join("../../examples-wasm", name, name+".wasm"))
 	if err != nil {
@@ -82,7 +88,7 @@ func openGuard(t testing.TB, name string) func(labelled) bool {
 	}
 	t.Cleanup(func() { _ = engine.Close() })
 	hook := engine.Hook(name, module)
-	return func(l labelled) bool {
+	return func(l labelled) phases.Verdict {
 		res, err := hook.Run(t.Context(), &suite.Case{Name: "one", Input: suite.Input{
 			Phase: phases.PreTool, Action: l.action(), CWD: "/home/dev/project"}})
 		if err != nil {
@@ -91,7 +97,7 @@ func openGuard(t testing.TB, name string) func(labelled) bool {
 		if k := res.Verdict.Kind; k != "" && k != phases.KindPolicy {
 			t.Fatalf("%q: the guard failed: %s %s", l.text(), k, res.Verdict.Reason)
 		}
-		return res.Verdict.Decision != phases.Allow
+		return res.Verdict
 	}
 }
 

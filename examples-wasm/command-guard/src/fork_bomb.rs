@@ -2,13 +2,13 @@
 
 use crate::finding::Finding;
 use crate::hook::analysis::Command;
-use crate::text::Text;
+use crate::text::{shown, Text};
 
 const RULE: &str = "fork-bomb";
 
 pub fn judge(t: &Text, c: &Command) -> Option<Finding> {
     if c.recursive && multiplies(t, c) && !(is_bounded(t, c)) {
-        return Some(Finding::block(RULE, alloc::format!("{} would start itself without bound", c.name)));
+        return Some(Finding::block(RULE, alloc::format!("{} would start itself without bound", shown(&c.name))));
     }
     if starts_itself(c) && (background(c) || (c.pipe > 0 && t.shell.commands.iter().filter(|o| o.pipe == c.pipe && starts_itself(o)).count() > 1)) {
         return Some(Finding::block(RULE, "the script would start itself without bound"));
