@@ -57,7 +57,8 @@ func (c *Client) InvokeJSON(ctx context.Context, src []byte) (phases.Verdict, er
 	var v phases.Verdict
 	within, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	sent, err := c.framed.ask(within, question(daemonapi.FrameInvoke, daemonapi.FlagWhole, src), daemonapi.FrameVerdict, &v)
+	q := question(daemonapi.FrameInvoke, daemonapi.FlagWhole, src)
+	sent, err := c.framed.ask(within, q, daemonapi.FrameVerdict, &v)
 	if !sent {
 		if src == nil {
 			src = []byte{}

@@ -33,8 +33,7 @@ func DialFrames(ctx context.Context, dir string) (net.Conn, error) {
 // it was for the next question, unless ctx has ended; after an error, which is ErrSick, it is of no use.
 // ctx bounds the exchange. Exchange is not safe for concurrent use on one connection.
 func Exchange(ctx context.Context, conn net.Conn, question []byte) (FrameKind, []byte, error) {
-	end, _ := ctx.Deadline()
-	_ = conn.SetDeadline(end)
+	_ = conn.SetDeadline(time.Time{}) // one of before
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := conn.Write(question); err != nil {

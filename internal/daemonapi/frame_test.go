@@ -130,13 +130,15 @@ func TestExchange(t *testing.T) {
 		"two answers":       "\xbe\x01\x81\x00\x00\x00\x00\x02{}\xbe\x01\x81\x00\x00\x00\x00\x02{}",
 		"more than MaxSize": "\xbe\x01\x81\x00\x04\x00\x00\x01{}",
 	} {
-		if kind, b, err := exchanged(t, t.Context(), []byte(answer)); !errors.Is(err, daemonapi.ErrSick) || kind != 0 || b != nil {
+		kind, b, err := exchanged(t, t.Context(), []byte(answer))
+		if !errors.Is(err, daemonapi.ErrSick) || kind != 0 || b != nil {
 			t.Errorf("%s: 0x%02x %q, %v", name, kind, b, err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, _, err := exchanged(t, ctx, nil); !errors.Is(err, daemonapi.ErrSick) || !errors.Is(err, context.DeadlineExceeded) {
+	_, _, err := exchanged(t, ctx, nil)
+	if !errors.Is(err, daemonapi.ErrSick) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a daemon that hangs: %v", err)
 	}
 }

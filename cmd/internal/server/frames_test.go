@@ -159,7 +159,8 @@ func TestFramedEvent(t *testing.T) {
 			t.Errorf("flags %d: 0x%02x %s, %v", flags, kind, body, err)
 		}
 	}
-	if _, err := conn.Write(frame(daemonapi.FrameEvent, 0, string(daemonapi.AppendEvent(nil, "another", "", nil)))); err != nil {
+	if _, err := conn.Write(frame(daemonapi.FrameEvent, 0,
+		string(daemonapi.AppendEvent(nil, "another", "", nil)))); err != nil {
 		t.Fatal(err)
 	}
 	if p := refusedBy(t, conn, 404, wire.CodeNotFound); p.Error.Decision != phases.Block {
