@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/daemonapi"
 )
@@ -54,7 +55,8 @@ func TestFramedEvent(t *testing.T) {
 	dir := stateDir(t)
 	daemon(t, dir, ok("application/json", `{"stdout":"over HTTP","exit":0}`))
 	questions := framing(t, dir, framed(daemonapi.FrameAnswer, `{"stdout":"{\"a\":1}","stderr":"said","exit":2,"notes":["a note"]}`))
-	r := run(t, dir, strings.NewReader(payload("PreToolUse")), "--runtime", "claude-code", "--for", "PreToolUse")
+	r := runPatiently(t, dir, strings.NewReader(payload("PreToolUse")), time.Minute,
+		"--runtime", "claude-code", "--for", "PreToolUse")
 	if r.code != 2 || r.out != "{\"a\":1}\n" || r.err != "belay-hook: note: a note\nsaid\n" {
 		t.Errorf("%+v", r)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -45,7 +46,7 @@ func TestOpensNoToken(t *testing.T) {
 		"frames": func() { framing(t, dir, framed(daemonapi.FrameAnswer, fine)) },
 	} {
 		serve()
-		r := run(t, dir, strings.NewReader(payload("PreToolUse")), "--runtime", "claude-code")
+		r := runPatiently(t, dir, strings.NewReader(payload("PreToolUse")), time.Minute, "--runtime", "claude-code")
 		if r.code != 0 || r.out != "{}\n" {
 			t.Fatalf("%s: %+v", name, r)
 		}
