@@ -69,7 +69,8 @@ func openLoopers(ctx context.Context, y *yard) ([]subject, error) {
 	one := invokes(b, inv)
 	var subjects []subject
 	for _, n := range []int{0, 1, 4} {
-		subjects = append(subjects, subject{name: fmt.Sprintf("loopers: %d", n), own: func(ctx context.Context) (round, error) {
+		name := fmt.Sprintf("loopers: %d", n)
+		subjects = append(subjects, subject{name: name, own: func(ctx context.Context) (round, error) {
 			within, end := context.WithCancel(ctx)
 			defer end()
 			errs := make([]error, n)

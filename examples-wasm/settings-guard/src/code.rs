@@ -69,7 +69,7 @@ fn writes(guarded: &Guarded, text: &str, shell: bool) -> bool {
     let files = ["settings", "config.toml", "hooks.json", "requirements.toml", "opencode.json", "openclaw.json", "plugin", "codex/.env"];
     let removes = ["rmtree", "rmsync", "rm_rf", "remove", "rename", "move", "symlink", "unlink", "rm -r", "mv ", "rimraf"];
     let named = any(&dirs) && (any(&files) || any(&removes))
-        || any(&[".local/state/belay", ".belay/", "belay_home", "disableallhooks", "bin/belay", "belay.sock"])
+        || any(&[".local/state/belay", ".belay/", "belay_home", "disableallhooks", "bin/belay", "belay.sock", "frame.sock"])
         || any(&["claude_config_dir", "codex_home"])
         || guarded.named_in(text);
     let writes = [

@@ -62,7 +62,7 @@ fn credentials(guarded: &Guarded, c: &Command) -> Option<String> {
     let secret = |t: &str| {
         let t = t.to_lowercase();
         let own = guarded.named_in(&t) || t.contains(".local/state/belay") || t.contains("/.belay/");
-        t.ends_with("/belay.sock") || own && (t.contains("/keys") || t.contains(".token") || t.contains(".sock"))
+        t.ends_with("/belay.sock") || t.ends_with("/frame.sock") || own && (t.contains("/keys") || t.contains(".token") || t.contains(".sock"))
     };
     let words = c.words.iter().chain(c.redirects.iter().map(|r| &r.target));
     let hit = words.map(|w| w.text.as_str()).filter(|t| !t.contains(char::is_whitespace)).any(secret);
