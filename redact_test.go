@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/store/sqlite/sqlitetest"
 )
 
 // What belay.yaml says about redaction is what the files of the state directory show.
@@ -24,6 +25,7 @@ func TestRedactionOfAStateDirectory(t *testing.T) {
 		b := open(t, dir, belay.Options{})
 		invoke(t, b, exec("echo "+known+"; echo "+private))
 		b.Close()
+		unpacked(t, dir)
 		all := ""
 		for _, f := range []string{"belay.db", "belay.db-wal"} {
 			raw, _ := os.ReadFile(filepath.Join(dir, f))
@@ -51,6 +53,7 @@ func TestMasksOfAStateDirectory(t *testing.T) {
 		b := open(t, dir, belay.Options{})
 		v := invoke(t, b, exec("echo a private matter"))
 		b.Close()
+		unpacked(t, dir)
 		all := ""
 		for _, f := range []string{"belay.db", "belay.db-wal"} {
 			raw, _ := os.ReadFile(filepath.Join(dir, f))
@@ -62,5 +65,13 @@ func TestMasksOfAStateDirectory(t *testing.T) {
 		if strings.Contains(all, `"command":"[redacted:mask:`) != (how == "hash") {
 			t.Errorf("%s: a placeholder is where none belongs, or missing", how)
 		}
+	}
+}
+
+// unpacked stores the events of a state directory as text, so that a search finds what is in them.
+func unpacked(t *testing.T, dir string) {
+	t.Helper()
+	if err := sqlitetest.Unpack(t.Context(), filepath.Join(dir, "belay.db")); err != nil {
+		t.Fatal(err)
 	}
 }

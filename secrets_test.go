@@ -294,6 +294,10 @@ func TestNoSecretOnDisk(t *testing.T) {
 	for _, f := range s.found(t, dir) {
 		t.Error("afterwards: " + f)
 	}
+	unpacked(t, dir)
+	for _, f := range s.found(t, dir) {
+		t.Error("in the events: " + f)
+	}
 	// The search finds a secret that is there; the events hold only placeholders.
 	kinds := content(t, filepath.Join(dir, "out/events.jsonl"))
 	for _, kind := range []string{"[redacted:aws-", "[redacted:github-token:", "[redacted:private-key:"} {

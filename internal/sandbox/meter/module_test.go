@@ -23,7 +23,7 @@ func TestOutput(t *testing.T) {
 	out := instrument(t, file, Options{MemoryPages: 40})
 	want := Output{
 		CostTable: CostTable, Start: true, MemoryPages: 40, StackBudget: 131_072 * 15, SizeIn: len(file),
-		SizeOut: len(out.Wasm),
+		SizeOut: len(out.Wasm), Imports: 1,
 		Globals: []Global{{Export: "__belay_g0", Index: 0, Type: i32, Names: []string{"global"}},
 			{Export: "__belay_g2", Index: 2, Type: f64}},
 		Unrestorable: []Unrestorable{StateGlobals, StateTables, StateSegments},
