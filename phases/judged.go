@@ -27,7 +27,7 @@ type judged struct {
 	runs     bool     // something was found that is a command or code, whether or not its place is listed
 	files    bool     // the same of names of files
 	more     bool     // a list is cut
-	bytes    int      // of all places
+	found    struct{ commands, code, paths fewest }
 }
 
 // ToolNames returns the names by which hooks are chosen for a tool call: first that of Tool, then,
@@ -57,6 +57,7 @@ func (inv *Invocation) judge(tool string) judged {
 	case "exec":
 		j.foreign = inv.takesCode()
 		j.findCommands(args)
+		j.choose()
 		if !j.more && len(j.code) == 0 && len(j.commands) == 1 &&
 			(j.commands[0] == "/args/command" || j.commands[0] == "/args/cmd") {
 			return judged{} // where a command is looked for anyway
@@ -72,6 +73,7 @@ func (inv *Invocation) judge(tool string) judged {
 	} else {
 		j.findPaths(args)
 	}
+	j.choose()
 	if j.runs {
 		j.as = append(j.as, "exec")
 	}
@@ -109,33 +111,28 @@ func (inv *Invocation) ownScript() bool {
 
 // findCommands notes the arguments that a tool runs.
 func (j *judged) findCommands(args jsontext.Value) {
-	var shells judged
 	eachMember(args, (*Place)(nil).Member("args"), true, func(name string, at *Place, value jsontext.Value, lone bool) {
 		switch name {
 		case "command", "cmd", "commandline", "cmdline", "shellcommand", "bashcommand", "bash":
 			if j.foreign {
-				j.noteLeaves(&j.code, at, value)
+				j.noteLeaves(&j.found.code, at, value)
 			} else {
-				j.noteArgv(&j.commands, at, value)
+				j.noteArgv(&j.found.commands, at, value)
 			}
 		case "commands", "cmds":
-			j.noteLeaves(&j.commands, at, value)
+			j.noteLeaves(&j.found.commands, at, value)
 		case "script", "scripts":
-			j.noteLeaves(&j.code, at, value)
+			j.noteLeaves(&j.found.code, at, value)
 		case "code":
 			if lone {
-				j.noteLeaves(&j.code, at, value)
+				j.noteLeaves(&j.found.code, at, value)
 			}
 		case "shell":
 			if s, ok := GetString(value, ""); lone && ok && !programPath().MatchString(s) {
-				shells.note(&shells.commands, at)
+				j.note(&j.found.commands, at, true)
 			}
 		}
 	})
-	for _, ptr := range shells.commands {
-		j.notePointer(&j.commands, ptr)
-	}
-	j.runs, j.more = j.runs || shells.runs, j.more || shells.more
 }
 
 // programPath matches what a member "shell" holds that names the shell to use.
@@ -146,7 +143,7 @@ func (j *judged) findInput(args jsontext.Value) {
 	eachMember(args, (*Place)(nil).Member("args"), true, func(name string, at *Place, v jsontext.Value, _ bool) {
 		switch name {
 		case "chars", "data", "input", "keys", "text", "stdin":
-			j.noteLeaves(&j.code, at, v)
+			j.noteLeaves(&j.found.code, at, v)
 		}
 	})
 }
@@ -159,7 +156,7 @@ func (j *judged) findPaths(args jsontext.Value) {
 		}
 		leaves(at, v, func(at *Place, v jsontext.Value) {
 			if text, _ := unquote(v); namesFile(text) {
-				j.note(&j.paths, at)
+				j.note(&j.found.paths, at, false)
 			}
 		})
 	})
@@ -177,42 +174,46 @@ func namesFile(s string) bool {
 
 var webAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\Ahttps?://`) })
 
-// note adds a place to a list. One that no hook could look at, or for which there is no room, marks the call.
-func (j *judged) note(list *[]string, at *Place) {
-	if list == &j.paths {
+// note notes a place. One that no hook could look at marks the call.
+func (j *judged) note(list *fewest, at *Place, last bool) {
+	if list == &j.found.paths {
 		j.files = true
 	} else {
 		j.runs = true
 	}
-	if at.Size() > maxPathBytes || len(*list) == maxJudged {
+	if at.Size() > maxPathBytes {
 		j.more = true
 		return
 	}
-	j.notePointer(list, at.Pointer())
+	list.add(at, last)
 }
 
-func (j *judged) notePointer(list *[]string, ptr string) {
-	if len(*list) == maxJudged || j.bytes+len(ptr) > maxJudgedBytes {
-		j.more = true
-		return
+// choose lists the places found that there is room for.
+func (j *judged) choose() {
+	room := maxJudgedBytes
+	for _, list := range []struct {
+		pointers *[]string
+		found    *fewest
+	}{{&j.commands, &j.found.commands}, {&j.code, &j.found.code}, {&j.paths, &j.found.paths}} {
+		var more bool
+		*list.pointers, room, more = list.found.pointers(room)
+		j.more = j.more || more
 	}
-	j.bytes += len(ptr)
-	*list = append(*list, ptr)
 }
 
 // noteLeaves notes a string that is not empty, or such strings of an array.
-func (j *judged) noteLeaves(list *[]string, at *Place, v jsontext.Value) {
-	leaves(at, v, func(at *Place, _ jsontext.Value) { j.note(list, at) })
+func (j *judged) noteLeaves(list *fewest, at *Place, v jsontext.Value) {
+	leaves(at, v, func(at *Place, _ jsontext.Value) { j.note(list, at, false) })
 }
 
 // noteArgv notes a command that is a string or an array of words. An array of one word may as well
 // hold a line.
-func (j *judged) noteArgv(list *[]string, at *Place, v jsontext.Value) {
+func (j *judged) noteArgv(list *fewest, at *Place, v jsontext.Value) {
 	if kindOf(v) == '[' {
 		words := 0
 		leaves(at, v, func(*Place, jsontext.Value) { words++ })
 		if words > 1 && words == len(elements(v)) {
-			j.note(list, at)
+			j.note(list, at, false)
 			return
 		}
 	}

@@ -173,6 +173,38 @@ func TestManyCommandsAreCut(t *testing.T) {
 	}
 }
 
+// Which of many places a call is judged by does not depend on the order of its members: an agent that could push a
+// command out of sight by writing others before it would choose its own verdict.
+func TestTheOrderOfMembersDoesNotChooseThePlaces(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom([]string{"command", "script", "path"})
+		names := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("abc/~0")), 0, 400, -1), maxJudged/2, 2*maxJudged,
+			rapid.ID[string]).Draw(t, "names")
+		members := make([]string, 0, 2*len(names))
+		for _, n := range names {
+			members = append(members, fmt.Sprintf(`%s:{"%s":"ls"}`, quote("o"+n), name.Draw(t, "name")),
+				fmt.Sprintf(`%s:[{"%s":["ls"]}]`, quote("l"+n), name.Draw(t, "name")))
+		}
+		judgeAll := func(members []string) judged {
+			args := `{"shell":"a b","command":"git push",` + strings.Join(members, ",") + `}`
+			inv := Invocation{Phase: PreTool, Action: jsontext.Value(`{"tool":"x","args":` + args + `}`)}
+			return inv.judge("x")
+		}
+		want, got := judgeAll(members), judgeAll(rapid.Permutation(members).Draw(t, "members"))
+		if got.more != want.more {
+			t.Fatalf("more is %v, then %v", want.more, got.more)
+		}
+		for _, list := range [][2][]string{{want.commands, got.commands}, {want.code, got.code}, {want.paths, got.paths}} {
+			if !slices.Equal(slices.Sorted(slices.Values(list[0])), slices.Sorted(slices.Values(list[1]))) {
+				t.Fatalf("%d places, then %d others", len(list[0]), len(list[1]))
+			}
+		}
+		if !slices.Contains(got.commands, "/args/command") {
+			t.Fatal("the shortest place is not kept")
+		}
+	})
+}
+
 // Every pointer leads to text, and a member of one of the names is found wherever it stands among
 // objects.
 func TestJudgedPointersLeadToText(t *testing.T) {

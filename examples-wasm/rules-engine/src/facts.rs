@@ -11,7 +11,8 @@ use hook::{input, Kind};
 
 use crate::arguments;
 use crate::bytes;
-use crate::hosts;
+use crate::few::{self, KEEP};
+use crate::hosts::{self, Hosts};
 use crate::leaves::Leaves;
 use crate::lines;
 use crate::paths::{self, Wanted};
@@ -58,9 +59,8 @@ pub struct PathFact {
 /// What the arguments of a call name: the paths that are to be resolved, and the hosts.
 struct Named {
     paths: RefCell<Wanted>,
-    hosts: RefCell<Vec<String>>,
-    doubt: Option<String>,       // of both
-    hosts_doubt: Option<String>, // of hosts
+    hosts: RefCell<Hosts>,
+    doubt: Option<String>, // of both
 }
 
 type Once<T> = RefCell<Option<Rc<T>>>;
@@ -225,8 +225,14 @@ impl Facts {
             if lines.foreign {
                 found.doubt("the tool runs code of another language");
             }
-            for line in &lines.list {
-                if !self.work.take(PARSE * line.len().saturating_sub(UNTIL)) {
+            let cost = |line: &String| PARSE * line.len().saturating_sub(UNTIL);
+            let mut list = lines.list;
+            if !self.work.has(list.iter().map(cost).sum()) {
+                // The same ones are read in whatever order they stand.
+                list = few::shortest_first(list);
+            }
+            for line in &list {
+                if !self.work.take(cost(line)) {
                     found.doubt(&self.work.why());
                     break;
                 }
@@ -246,7 +252,7 @@ impl Facts {
     /// What the arguments name, in one go through them.
     fn named(&self) -> Rc<Named> {
         let read = || {
-            let (mut paths, mut hosts, mut doubt) = (Wanted::default(), Found::new(), None);
+            let (mut paths, mut hosts, mut doubt) = (Wanted::default(), Hosts::default(), None);
             if matches!(self.kind("/args"), Some(Kind::Object | Kind::Array)) {
                 let source = self.source("/args");
                 let mut cost = 0; // of texts that are looked at
@@ -254,7 +260,7 @@ impl Facts {
                     cost += TEXT;
                     let host = !class.is_no_call() && !hosts::full(&hosts) && (class.is_host() || text.escapes || bytes::has(text.source, b':'));
                     if class.is_path() || class.is_patch() || host {
-                        cost += text.cost();
+                        cost += text.cost() + KEEP;
                         let text = text.plain();
                         if class.is_path() {
                             paths.add(&None, &text);
@@ -266,7 +272,6 @@ impl Facts {
                             hosts::of_text(&text, class.is_host(), &mut hosts);
                         }
                     }
-                    !paths.more || !hosts::full(&hosts)
                 });
                 self.work.scanned(source.len(), rounds);
                 self.work.take(cost);
@@ -274,7 +279,7 @@ impl Facts {
                     doubt = Some("the arguments cannot be read".to_string());
                 }
             }
-            Named { paths: paths.into(), hosts: hosts.list.into(), doubt, hosts_doubt: hosts.doubt }
+            Named { paths: paths.into(), hosts: hosts.into(), doubt }
         };
         let mut slot = self.named.borrow_mut();
         slot.get_or_insert_with(|| Rc::new(read())).clone()
@@ -290,7 +295,7 @@ impl Facts {
             if let Some(judged) = &*self.judged() {
                 for at in judged.list("paths") {
                     match at.as_text().and_then(|at| self.text(at)) {
-                        Some(path) => drop(wanted.add(&None, &path)),
+                        Some(path) => wanted.add(&None, &path),
                         None => found.doubt("the call names a path that cannot be read"),
                     }
                 }
@@ -308,9 +313,6 @@ impl Facts {
                 paths::of_command(c, &mut found, &mut wanted);
             }
             wanted.resolve(&self.work, &mut found)?;
-            if wanted.more {
-                found.doubt(MORE_PATHS);
-            }
             Ok(found)
         })
     }
@@ -328,13 +330,14 @@ impl Facts {
     pub fn hosts(&self) -> Read<Rc<Found<String>>> {
         once(&self.hosts, || {
             let named = self.named();
-            let mut found = Found { list: named.hosts.take(), ..Found::new() };
-            named.doubt.iter().chain(&named.hosts_doubt).for_each(|why| found.doubt(why));
+            let mut hosts = named.hosts.take();
             let commands = self.commands()?;
-            found.follow(&commands);
             for c in &commands.list {
-                hosts::of_command(c, &mut found);
+                hosts::of_command(c, &mut hosts);
             }
+            let mut found = hosts.found();
+            named.doubt.iter().for_each(|why| found.doubt(why));
+            found.follow(&commands);
             Ok(found)
         })
     }
@@ -361,7 +364,7 @@ impl Facts {
     }
 }
 
-const MORE_PATHS: &str = "the call names more paths than can be told";
+pub const MORE_PATHS: &str = "the call names more paths than can be told";
 
 fn add_shell(found: &mut Found<Command>, shell: Shell) {
     if !shell.ok {

@@ -6,22 +6,52 @@ use belay_hook as hook;
 
 use crate::bytes;
 use crate::facts::{cut, Found};
+use crate::few::Few;
 
 const MANY: usize = 4096; // of one call
+const NAMED: usize = 16 << 10; // times that a host is named in one call
 const TOO_MANY: &str = "the call names more hosts than can be told";
 
+/// Hosts that are named, and why there may be others that cannot be told.
+pub struct Hosts {
+    named: Few<()>,
+    times: usize,
+    pub doubt: Option<String>,
+}
+
+impl Default for Hosts {
+    fn default() -> Hosts {
+        Hosts { named: Few::new(MANY), times: 0, doubt: None }
+    }
+}
+
+impl Hosts {
+    fn doubt(&mut self, why: &str) {
+        self.doubt.get_or_insert_with(|| why.to_string());
+    }
+
+    /// The hosts, and why there may be others.
+    pub fn found(mut self) -> Found<String> {
+        if self.named.more() {
+            self.doubt(TOO_MANY);
+        }
+        let list = self.named.take().into_iter().map(|(host, _)| host).collect();
+        Found { list, doubt: self.doubt, hidden: false, touches: None }
+    }
+}
+
+/// Whether hosts are named more often than is looked at.
+pub fn full(found: &Hosts) -> bool {
+    found.times > NAMED
+}
+
 /// Notes the hosts that a text names. bare: a text without a scheme names a host, too.
-pub fn of_text(text: &str, bare: bool, found: &mut Found<String>) {
+pub fn of_text(text: &str, bare: bool, found: &mut Hosts) {
     add_host(found, text, bare);
 }
 
-/// Whether there are more hosts than are looked at.
-pub fn full(found: &Found<String>) -> bool {
-    found.list.len() >= MANY && found.doubt.is_some()
-}
-
 /// Notes the hosts that the arguments of a command name.
-pub fn of_command(c: &Command, found: &mut Found<String>) {
+pub fn of_command(c: &Command, found: &mut Hosts) {
     let network = NETWORK.contains(&c.name.as_str());
     let mut first = true;
     let mut flag = false;
@@ -58,7 +88,7 @@ fn looks_like_host(s: &str) -> bool {
 }
 
 /// Notes the host of an address. bare: a text without a scheme names a host, too.
-fn add_host(found: &mut Found<String>, text: &str, bare: bool) {
+fn add_host(found: &mut Hosts, text: &str, bare: bool) {
     if !bare && !bytes::has(text, b':') {
         return; // most texts
     }
@@ -81,11 +111,15 @@ fn add_host(found: &mut Found<String>, text: &str, bare: bool) {
     push_host(found, text);
 }
 
-fn push_host(found: &mut Found<String>, rest: &str) {
+fn push_host(found: &mut Hosts, rest: &str) {
+    found.times += 1;
+    if full(found) {
+        found.doubt(TOO_MANY);
+        return;
+    }
     match host_of(rest) {
         Some(host) if host.is_empty() => {}
-        Some(host) if found.list.len() < MANY => found.list.push(host),
-        Some(_) => found.doubt(TOO_MANY),
+        Some(host) => found.named.add(&host, (), 0),
         None => found.doubt(&format!("which host {} names cannot be told", cut(rest))),
     }
 }

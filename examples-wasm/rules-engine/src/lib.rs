@@ -9,6 +9,7 @@ mod arguments;
 mod bytes;
 mod conditions;
 mod facts;
+mod few;
 mod hosts;
 mod index;
 mod leaves;

@@ -6,7 +6,8 @@ use belay_hook as hook;
 use hook::analysis::{self, Command, Word};
 
 use crate::bytes;
-use crate::facts::{cut, Found, PathFact, Read};
+use crate::facts::{cut, Found, PathFact, Read, MORE_PATHS};
+use crate::few::Few;
 use crate::work::Work;
 
 const MANY: usize = 1024; // of one call
@@ -19,51 +20,50 @@ const PATH: usize = 45_000;
 const BYTE: usize = 400;
 const ELEMENT: usize = 1500;
 
-/// Paths that are to be resolved, by the directory that they count from, so that few questions to the host are needed.
-#[derive(Default)]
-pub struct Wanted {
-    by: BTreeMap<Option<String>, Vec<String>>,
-    /// By a number that is made from the bytes: long names are compared once.
-    seen: BTreeMap<u64, (Option<String>, String)>,
-    n: usize,
-    /// There are more than are looked at.
-    pub more: bool,
+/// Paths that are to be resolved, and patterns that stand for paths.
+pub struct Wanted(Few<Told>);
+
+/// How a path is written.
+#[derive(PartialEq)]
+enum Told {
+    /// From a directory, or from that in which the call starts.
+    From(Option<String>),
+    /// A pattern of the shell.
+    Glob,
+}
+
+impl Default for Wanted {
+    fn default() -> Wanted {
+        Wanted(Few::new(MANY))
+    }
 }
 
 impl Wanted {
-    /// Notes a path; false when there are more than are looked at.
-    pub fn add(&mut self, dir: &Option<String>, path: &str) -> bool {
-        if self.more {
-            return false;
+    /// Notes a path.
+    pub fn add(&mut self, dir: &Option<String>, path: &str) {
+        if self.0.takes(path.len()) {
+            self.0.add(path, Told::From(dir.clone()), dir.as_ref().map_or(0, |dir| bytes::number(dir.as_bytes())));
         }
-        let number = bytes::number(path.as_bytes());
-        if self.seen.get(&number).map_or(false, |(d, p)| d == dir && p == path) {
-            return true;
-        }
-        if self.takes_one_more() {
-            self.seen.insert(number, (dir.clone(), path.to_string()));
-            self.by.entry(dir.clone()).or_default().push(path.to_string());
-        }
-        !self.more
-    }
-
-    /// Whether one more is looked at, in whatever way.
-    fn takes_one_more(&mut self) -> bool {
-        self.n += 1;
-        self.more = self.more || self.n > MANY;
-        !self.more
     }
 
     /// Asks the host what the paths stand for.
-    pub fn resolve(&self, work: &Work, found: &mut Found<PathFact>) -> Read<()> {
-        for (dir, paths) in &self.by {
+    pub fn resolve(mut self, work: &Work, found: &mut Found<PathFact>) -> Read<()> {
+        if self.0.more() {
+            found.doubt(MORE_PATHS);
+        }
+        // By directory, so that few questions to the host are needed.
+        let mut by: BTreeMap<Option<String>, Vec<String>> = BTreeMap::new();
+        for (path, told) in self.0.take() {
+            match told {
+                Told::Glob => found.list.push(PathFact { path: String::new(), keys: vec![path.to_ascii_lowercase()], glob: true }),
+                Told::From(_) if path.len() > LONGEST => found.doubt("a path is too long to be read"),
+                Told::From(dir) => by.entry(dir).or_default().push(path),
+            }
+        }
+        for (dir, paths) in &by {
             let mut some: Vec<&str> = Vec::new();
             let mut size = 0;
             for path in paths {
-                if path.len() > LONGEST {
-                    found.doubt("a path is too long to be read");
-                    continue;
-                }
                 let elements = path.bytes().filter(|b| *b == b'/').count();
                 if !work.take(PATH + BYTE * path.len() + ELEMENT * elements) {
                     found.doubt(&work.why());
@@ -122,14 +122,11 @@ pub fn of_command(c: &Command, found: &mut Found<PathFact>, wanted: &mut Wanted)
             }
         };
         if w.glob {
-            if !wanted.takes_one_more() {
-                return;
-            }
             let joined = match &dir {
                 Some(dir) if !joined.starts_with('/') && !w.tilde => format!("{}/{}", dir, joined),
                 _ => joined,
             };
-            found.list.push(PathFact { path: String::new(), keys: vec![joined.to_ascii_lowercase()], glob: true });
+            wanted.0.add(&joined, Told::Glob, 1);
             return;
         }
         wanted.add(&dir, &joined);
@@ -173,9 +170,8 @@ pub fn of_patch(patch: &str, wanted: &mut Wanted) -> usize {
         if let Some(name) = HEADS.iter().find_map(|h| line.strip_prefix(h)).map(str::trim) {
             // The prefixes of git diff are no directories.
             let plain = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/"));
-            if !wanted.add(&None, name) || !plain.map_or(true, |plain| wanted.add(&None, plain)) {
-                return lines;
-            }
+            wanted.add(&None, name);
+            plain.into_iter().for_each(|plain| wanted.add(&None, plain));
         }
     }
     lines

@@ -27,6 +27,11 @@ impl Work {
         self.take(4 * bytes + 230 * rounds)
     }
 
+    /// Whether there is so much.
+    pub fn has(&self, fuel: usize) -> bool {
+        self.spent.get().saturating_add(fuel) <= MOST
+    }
+
     /// Whether more may be looked at.
     pub fn left(&self) -> bool {
         self.spent.get() <= MOST
