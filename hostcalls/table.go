@@ -1,6 +1,11 @@
 package hostcalls
 
-import "github.com/belay-hooks/belay/phases"
+import (
+	"slices"
+	"sync"
+
+	"github.com/belay-hooks/belay/phases"
+)
 
 // Table returns every call of guest ABI version 1, in the order of the ABI
 // document. The slice and everything in it are the caller's.
@@ -15,15 +20,20 @@ func Table() []Call {
 	return append(rows, callCalls()...)
 }
 
-// Lookup returns the row with the name.
+// Lookup returns the row with the name. The row and everything in it are the caller's.
 func Lookup(name string) (Call, bool) {
-	for _, c := range Table() {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Call{}, false
+	c, ok := byName()[name]
+	c.Params, c.Phases = slices.Clone(c.Params), slices.Clone(c.Phases)
+	return c, ok
 }
+
+var byName = sync.OnceValue(func() map[string]Call {
+	rows := map[string]Call{}
+	for _, c := range Table() {
+		rows[c.Name] = c
+	}
+	return rows
+})
 
 func in(n int) []Param {
 	p := make([]Param, n)

@@ -45,6 +45,8 @@ type Manifest struct {
 	ConfigSchema jsontext.Value     `json:"config_schema,omitzero"`
 	Budget       Budget             `json:"budget,omitzero"`
 	Examples     []Example          `json:"examples,omitzero"`
+
+	schema *configSchema // of ConfigSchema as it was decoded, or nil
 }
 
 // WantedCapability is a capability with the reason an operator reads.
@@ -167,7 +169,10 @@ func (m *Manifest) validate() error {
 	if m.Budget.Fuel < 0 || m.Budget.DeadlineMS < 0 || m.Budget.MemoryMiB < 0 {
 		return manifestError("/budget", "a budget cannot be negative", nil)
 	}
-	return m.checkSchema()
+	if err := m.checkSchema(); err != nil {
+		return err
+	}
+	return m.validateExamples()
 }
 
 func (m *Manifest) validateLists() error {
@@ -212,9 +217,10 @@ func (m *Manifest) validateLists() error {
 			return manifestError(at+"/name", "listed twice", nil)
 		}
 	}
-	if err := m.validateOptional(); err != nil {
-		return err
-	}
+	return m.validateOptional()
+}
+
+func (m *Manifest) validateExamples() error {
 	for i, x := range m.Examples {
 		at := fmt.Sprintf("/examples/%d", i)
 		if err := plainText(at+"/title", x.Title, 256); err != nil {

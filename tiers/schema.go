@@ -23,37 +23,54 @@ func (noFetch) Load(url string) (any, error) {
 	return nil, errors.New("a schema may only refer to itself")
 }
 
-// compileSchema also says how many parts the schema has, references written out.
-func (m *Manifest) compileSchema() (*jsonschema.Schema, int, error) {
-	if len(m.ConfigSchema) > maxSchema {
-		return nil, 0, fmt.Errorf("larger than %d bytes", maxSchema)
+// configSchema is a compiled schema of configurations. It does not change.
+type configSchema struct {
+	source []byte // what it was compiled from
+	*jsonschema.Schema
+	visits int // how many parts it has, references written out
+}
+
+func compileSchema(source []byte) (*configSchema, error) {
+	if len(source) > maxSchema {
+		return nil, fmt.Errorf("larger than %d bytes", maxSchema)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(m.ConfigSchema))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(source))
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	visits, err := schemaVisits(doc)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noFetch{})
 	c.DefaultDraft(jsonschema.Draft2020)
 	if err := c.AddResource("belay:config", doc); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	schema, err := c.Compile("belay:config")
-	return schema, visits, err
+	return &configSchema{bytes.Clone(source), schema, visits}, err
 }
 
+// checkSchema compiles the schema, and keeps it for configurations.
 func (m *Manifest) checkSchema() error {
 	if len(m.ConfigSchema) == 0 {
 		return nil
 	}
-	if _, _, err := m.compileSchema(); err != nil {
+	schema, err := compileSchema(m.ConfigSchema)
+	if err != nil {
 		return manifestError("/config_schema", "not a usable JSON Schema: "+firstLine(err), err)
 	}
+	m.schema = schema
 	return nil
+}
+
+// compiled returns the schema that was kept, unless ConfigSchema is another one by now.
+func (m *Manifest) compiled() (*configSchema, error) {
+	if s := m.schema; s != nil && bytes.Equal(s.source, m.ConfigSchema) {
+		return s, nil
+	}
+	return compileSchema(m.ConfigSchema)
 }
 
 // ValidateConfig checks a binding's configuration against the manifest's
@@ -72,7 +89,7 @@ func (m *Manifest) ValidateConfig(config jsontext.Value) error {
 	if !config.IsValid() {
 		return &Error{Class: ErrConfig, Text: "not JSON"}
 	}
-	schema, visits, err := m.compileSchema()
+	schema, err := m.compiled()
 	if err != nil {
 		return &Error{Class: ErrConfig, Text: "the hook's schema cannot be used", Cause: err}
 	}
@@ -80,7 +97,7 @@ func (m *Manifest) ValidateConfig(config jsontext.Value) error {
 	if err != nil {
 		return &Error{Class: ErrConfig, Text: "not JSON", Cause: err}
 	}
-	if valuesOf(doc)*visits > maxConfigWork {
+	if valuesOf(doc)*schema.visits > maxConfigWork {
 		return &Error{Class: ErrConfig, Text: "too large for a schema of so many parts"}
 	}
 	if err := schema.Validate(doc); err != nil {

@@ -130,7 +130,7 @@ func (b *Bench) load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.file, c.tier = h.Module, h.Tier
+	c.tier = h.Tier
 	if c.info.Manifest != nil {
 		if err := c.manifest.ValidateConfig(h.Config); err != nil {
 			return nil, err
@@ -157,15 +157,16 @@ func (b *Bench) load(ctx context.Context, h BenchHook) (*kernel.Loaded, error) {
 // examine looks at a module once: replays and tests load it with many
 // configurations, and to parse it costs more than to run it.
 func (b *Bench) examine(module []byte) (*candidate, error) {
-	sum := sha256.Sum256(module)
+	file := sandbox.NewFile(module)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c, ok := b.known[sum]; ok {
+	if c, ok := b.known[file.Sum()]; ok {
+		c.file = &file
 		return &c, nil
 	}
-	c := candidate{sum: sum, class: sandbox.AdHoc}
+	c := candidate{class: sandbox.AdHoc}
 	var err error
-	if c.info, err = b.engine.Inspect(module); err != nil {
+	if c.info, err = b.engine.InspectFile(&file); err != nil {
 		return nil, err
 	}
 	if c.info.Manifest == nil {
@@ -177,7 +178,8 @@ func (b *Bench) examine(module []byte) (*candidate, error) {
 		}
 		c.class, c.declared = sandbox.Installed, declaredBy(c.manifest)
 	}
-	b.known[sum] = c
+	b.known[file.Sum()] = c // without the file's bytes
+	c.file = &file
 	return &c, nil
 }
 
@@ -185,11 +187,11 @@ func (b *Bench) examine(module []byte) (*candidate, error) {
 func (b *Bench) module(ctx context.Context, c *candidate, memory int64) (*sandbox.Module, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	key := benchKey{c.sum, memory}
+	key := benchKey{c.file.Sum(), memory}
 	if m := b.modules[key]; m != nil {
 		return m, nil
 	}
-	m, err := b.engine.Load(ctx, c.file,
+	m, err := b.engine.LoadFile(ctx, c.file,
 		sandbox.LoadOptions{Class: c.class, MemoryCap: memory, Declared: c.declared,
 			Trusted: b.files.builtin.Trusted(c.info.Digest), Cover: b.cover})
 	if err == nil {

@@ -8,7 +8,6 @@ package loader
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -59,6 +58,7 @@ type Loader struct {
 	o      Options
 	files  source
 	engine *sandbox.Engine
+	known  known
 }
 
 // Open makes a Loader, to be closed after every hook that it loaded. The error is
@@ -93,8 +93,7 @@ func (l *Loader) Close(left func() bool) error { return closeEngine(l.engine, le
 
 // candidate is a module that was read and looked at, but not compiled.
 type candidate struct {
-	file     []byte
-	sum      [sha256.Size]byte // of file
+	file     *sandbox.File
 	info     sandbox.Info
 	manifest *tiers.Manifest
 	tier     phases.Tier
@@ -121,7 +120,7 @@ func (l *Loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 	if l.o.DryRun {
 		http = unsentHTTP{}
 	}
-	module, err := l.engine.Load(ctx, c.file, sandbox.LoadOptions{
+	module, err := l.engine.LoadFile(ctx, c.file, sandbox.LoadOptions{
 		Class: c.class, MemoryCap: memoryCap(&c.info, c.manifest, spec.Budget.MemoryMiB), Declared: c.declared,
 		Trusted: l.files.builtin.Trusted(c.info.Digest),
 	})
@@ -136,7 +135,7 @@ func (l *Loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 // loadedOf describes a hook that is ready to run to the kernel.
 func loadedOf(c *candidate, module *sandbox.Module, held []string) *kernel.Loaded {
 	return &kernel.Loaded{
-		Hook: &moduleHook{module: module, initSeed: initSeed(c.sum)}, Digest: c.info.Digest, Version: c.manifest.Version,
+		Hook: &moduleHook{module: module, initSeed: initSeed(c.file.Sum())}, Digest: c.info.Digest, Version: c.manifest.Version,
 		Tier: c.tier, Signer: c.signer, Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports,
 		Capabilities: held, Match: c.manifest.Match, Notes: c.notes,
 		Close: func() error { module.Close(); return nil },
@@ -157,12 +156,12 @@ func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 	if err != nil {
 		return nil, err
 	}
-	c.file, c.sum = file, sha256.Sum256(file)
-	digest := phases.SumDigest(c.sum[:])
+	c.file = l.known.file(spec.Module, file)
+	digest := c.file.Digest()
 	if want != "" && digest != want {
 		return nil, fmt.Errorf("%w: the file is %s, the binding says %s", kernel.ErrTrust, digest, want)
 	}
-	if c.info, err = l.engine.Inspect(file); err != nil {
+	if c.info, err = l.engine.InspectFile(c.file); err != nil {
 		return nil, err
 	}
 	adhoc := isGiven(spec)
@@ -176,7 +175,7 @@ func (l *Loader) examine(ctx context.Context, spec kernel.BindingSpec) (*candida
 	}
 	var manifestErr error
 	if c.info.Manifest != nil {
-		c.manifest, manifestErr = tiers.DecodeManifest(c.info.Manifest)
+		c.manifest, manifestErr = l.known.manifest(c.file, c.info.Manifest)
 	}
 	if err := l.verify(ctx, spec, digest, c); err != nil { // before anything that fail-open would let pass
 		return nil, err

@@ -62,10 +62,10 @@ func (l *Loader) proof(ctx context.Context, spec kernel.BindingSpec, digest stri
 		if adhoc || c.tier == phases.Trusted {
 			return kernel.Proof{}, nil
 		}
-		return l.o.Verifier.Verify(ctx, digest, c.file)
+		return l.o.Verifier.Verify(ctx, digest, c.file.Bytes())
 	}
 	if adhoc {
-		return l.o.Trust.Prove(digest, c.file, nil, nil)
+		return l.o.Trust.Prove(digest, c.file.Bytes(), nil, nil)
 	}
 	if c.tier == phases.Trusted {
 		return kernel.Proof{}, l.o.Trust.Denied(digest)
@@ -76,11 +76,11 @@ func (l *Loader) proof(ctx context.Context, spec kernel.BindingSpec, digest stri
 	}
 	var m *tiers.Manifest
 	if c.info.Manifest != nil {
-		if m, err = tiers.DecodeManifest(c.info.Manifest); err != nil {
+		if m, err = l.known.manifest(c.file, c.info.Manifest); err != nil {
 			return kernel.Proof{}, err
 		}
 	}
-	return l.o.Trust.Prove(digest, c.file, m, pieces)
+	return l.o.Trust.Prove(digest, c.file.Bytes(), m, pieces)
 }
 
 // floorImport returns the first import that no tier below trusted may hold and that the

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"crypto/sha256"
 	"math"
 	"slices"
 
@@ -47,11 +46,17 @@ type parsed struct {
 // to the size of the file. Errors are *LoadError of class ErrModule. Safe for
 // concurrent use; the file is not retained.
 func (e *Engine) Inspect(file []byte) (Info, error) {
-	if info, ok := e.facts(sha256.Sum256(file)); ok {
+	f := NewFile(file)
+	return e.InspectFile(&f)
+}
+
+// InspectFile is Inspect for a file that is hashed already.
+func (e *Engine) InspectFile(file *File) (Info, error) {
+	if info, ok := e.facts(file.sum); ok {
 		info.Manifest = slices.Clone(info.Manifest)
 		return info, nil
 	}
-	p, err := e.parse(file)
+	p, err := e.parse(file.bytes)
 	if err != nil {
 		return Info{}, err
 	}

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -68,10 +67,16 @@ type LoadOptions struct {
 //
 // Errors are *LoadError. Safe for concurrent use; the file is not kept.
 func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Module, error) {
+	f := NewFile(file)
+	return e.LoadFile(ctx, &f, opts)
+}
+
+// LoadFile is Load for a file that is hashed already.
+func (e *Engine) LoadFile(ctx context.Context, file *File, opts LoadOptions) (*Module, error) {
 	if opts.MemoryCap == 0 {
 		opts.MemoryCap = DefaultMemoryCap
 	}
-	key := codeKey{sum: sha256.Sum256(file), memoryCap: opts.MemoryCap}
+	key := codeKey{sum: file.sum, memoryCap: opts.MemoryCap}
 	if c := e.share(key, &opts); c != nil {
 		m := newModule(c)
 		if err := admit(&c.info, c.cost, &opts); err != nil {
@@ -80,7 +85,7 @@ func (e *Engine) Load(ctx context.Context, file []byte, opts LoadOptions) (*Modu
 		}
 		return e.add(m)
 	}
-	p, err := e.prepare(ctx, key, file, &opts)
+	p, err := e.prepare(ctx, key, file.bytes, &opts)
 	if err != nil {
 		return nil, err
 	}
