@@ -6,7 +6,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// File is a module file with its digest: who has several questions about a file hashes it once. Its bytes do not change.
+// File is a module file with its digest: callers with several questions about it hash it once. It does not change.
 type File struct {
 	bytes []byte
 	sum   [sha256.Size]byte
