@@ -15,7 +15,7 @@ type Status struct {
 	GoneBy   int64       `json:"compacted_by,omitzero"` // the event that announces that
 	Healthy  bool        `json:"healthy"`               // false: every action is blocked
 	Health   HealthState `json:"health"`                // the same in three steps
-	Problems []string    `json:"problems"`              // why it is not healthy
+	Problems []string    `json:"problems"`              // why it is not healthy, or why an older configuration is in force
 	Warnings []string    `json:"warnings"`              // why it is degraded
 	Sinks    []Sink      `json:"sinks"`
 	Latches  []Latch     `json:"latches"`

@@ -102,8 +102,12 @@ func (a *App) rulesBuild(ctx context.Context, path string, options rulesBuildOpt
 		return a.printJSON(built)
 	}
 	for _, b := range built {
+		what := map[string]string{"judges": "that judge", "changes": "that change the action"}[b.Part]
+		if b.Rules == 1 {
+			what = map[string]string{"judges": "that judges", "changes": "that changes the action"}[b.Part]
+		}
 		fmt.Fprintf(a.Out, "%s  %s  %s\n  %s %s\n", safe(relative(b.Path)), bytesText(int64(b.Size)), b.Digest,
-			plural(b.Rules, "rule"), map[string]string{"judges": "that judge", "changes": "that change the action"}[b.Part])
+			plural(b.Rules, "rule"), what)
 	}
 	return nil
 }

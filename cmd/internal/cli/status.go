@@ -64,6 +64,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 		health = colors.red("NOT READY: every action is blocked")
 	} else if len(status.Latches) > 0 {
 		health = colors.red("NOT READY: " + plural(len(status.Latches), "session") + " latched")
+	} else if len(status.Problems) > 0 {
+		health = colors.red("NOT AS CONFIGURED: belay decides by the configuration before the last change")
 	} else if status.Health == wire.HealthDegraded {
 		health = colors.yellow("ready, degraded: a sink that is not durable fails")
 	}
@@ -117,9 +119,10 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	return readiness(&status)
 }
 
-// readiness is the exit status of `belay status`, in either form: 1 while it is NOT READY.
+// readiness is the exit status of `belay status`, in either form: 1 while it is NOT READY, or decides by an older
+// configuration than the one on disk.
 func readiness(st *wire.Status) error {
-	if !st.Healthy || len(st.Latches) > 0 {
+	if !st.Healthy || len(st.Latches) > 0 || len(st.Problems) > 0 {
 		return exitWith(ExitError)
 	}
 	return nil
