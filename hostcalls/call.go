@@ -108,6 +108,7 @@ type Call struct {
 	Cost       Cost
 	MaxIn      [2]int // bytes copied per ParamIn, at most
 	Cuts       bool   // a longer argument is cut there; otherwise it is refused with TooLarge
+	Waits      bool   // may wait for what is outside of the process: files, a store, a network, a person
 	Counted    bool   // counts towards the quota of gated calls (Limits.Calls)
 	Replies    bool   // answers JSON in the reply buffer; Code is its length
 	InInit     bool   // works during start and _initialize

@@ -120,6 +120,7 @@ func analysisCalls() []Call {
 		{Name: "shell_parse", Cost: Cost{Base: 20_000, PerIn: 200}, MaxIn: [2]int{MaxShell}, Handle: shellParse,
 			Doc: "replies every command that a shell text would run, with resolved words, and what is not known (see ShellReply)"},
 		{Name: "path_resolve", Cost: Cost{Base: 5_000, PerIn: 20}, MaxIn: [2]int{MaxRequest}, Handle: pathResolve,
+			Waits: true,
 			Doc: "replies the cleaned, case-folded and symlink-resolved forms of paths (see PathReply)"},
 		{Name: "pattern_match", Cost: Cost{Base: 5_000, PerIn: 20}, MaxIn: [2]int{MaxRequest}, Handle: patternMatch,
 			Doc: "replies which patterns, RE2 or glob, match which texts (see PatternReply)"},
@@ -169,7 +170,7 @@ func callCalls() []Call {
 			Doc: "bytes of the invocation's recorded stream; at most 4096"},
 	}
 	for i := range rows {
-		rows[i].Group = GroupCalls
+		rows[i].Group, rows[i].Waits = GroupCalls, true
 	}
 	return gated(rows)
 }

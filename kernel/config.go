@@ -151,6 +151,10 @@ type Loaded struct {
 	Notes        []string       // for the operator; shown with every verdict
 	HTTP         HTTPCaller     // answers http_request; nil: no host is allowed
 	Close        func() error   // when the configuration is no longer used; may be nil
+
+	// EndsItself: each turn ends by itself soon after its deadline, unless one of its calls waits
+	// (hostcalls.Call.Waits). A hook without such calls is run without a watch.
+	EndsItself bool
 }
 
 // Hook runs turns. It is safe for concurrent use.

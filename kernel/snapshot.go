@@ -73,6 +73,7 @@ type binding struct {
 	config   string         // digest of the configuration
 	document *phases.Strict // the configuration
 	ahead    bool           // imports nothing from the calls group: may run ahead
+	watched  bool           // a turn may ignore its deadline
 	judges   bool           // can block or ask
 	redacts  bool           // the record redacts what its rewrites take out
 	granted  hostcalls.Grants
@@ -210,11 +211,11 @@ func load(ctx context.Context, spec BindingSpec, index int, loader Loader) *bind
 	if spec.Redacts != nil {
 		b.redacts = *spec.Redacts
 	}
-	b.ahead = true
+	b.ahead, b.watched = true, !loaded.EndsItself
 	for _, name := range loaded.Imports {
-		if c, ok := hostcalls.Lookup(name); !ok || c.Group == hostcalls.GroupCalls {
-			b.ahead = false
-		}
+		c, ok := hostcalls.Lookup(name)
+		b.ahead = b.ahead && ok && c.Group != hostcalls.GroupCalls
+		b.watched = b.watched || !ok || c.Waits
 	}
 	return b
 }

@@ -135,7 +135,7 @@ func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, 
 		}
 		result.nested = scope.taken()
 	}()
-	out, err, gone := c.watched(ctx, binding, turn, scope)
+	out, err, gone := c.perform(ctx, binding, turn, scope)
 	if gone { // the hook may still be running: leave its calls and its ledger alone
 		result.outcome, result.fault, result.budget, result.trace = out, phases.FaultOf(err), 0, nil
 		return result

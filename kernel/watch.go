@@ -110,10 +110,21 @@ func (k *Kernel) LeftBehind() []string {
 // The process should answer what has begun, and end.
 func (k *Kernel) Stuck() <-chan struct{} { return k.left.stuck() }
 
-// watched runs a turn and answers for it when it ignores its deadline: the turn's goroutine is
+// perform runs a turn. One that may ignore its deadline gets a goroutine of its own and a watch:
+// to start and to await it takes several times as long as a short turn does.
+func (c *chain) perform(ctx context.Context, binding *binding, turn Turn,
+	scope *turnScope) (out Outcome, err error, left bool) {
+	if binding.watched || c.invocation.kernel.options.Untimed > 0 {
+		return c.watch(ctx, binding, turn, scope)
+	}
+	out, err = binding.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, scope), turn)
+	return out, err, false
+}
+
+// watch runs a turn and answers for it when it ignores its deadline: the turn's goroutine is
 // then left behind, and a late answer does not count. It touches nothing of the invocation any
 // more: its scope refuses further calls.
-func (c *chain) watched(ctx context.Context, binding *binding, turn Turn,
+func (c *chain) watch(ctx context.Context, binding *binding, turn Turn,
 	scope *turnScope) (out Outcome, err error, left bool) {
 	type answer struct {
 		out Outcome

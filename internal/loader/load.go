@@ -138,7 +138,7 @@ func loadedOf(c *candidate, module *sandbox.Module, held []string) *kernel.Loade
 		Hook: &moduleHook{module: module, initSeed: initSeed(c.file.Sum())}, Digest: c.info.Digest, Version: c.manifest.Version,
 		Tier: c.tier, Signer: c.signer, Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports,
 		Capabilities: held, Match: c.manifest.Match, Notes: c.notes,
-		Close: func() error { module.Close(); return nil },
+		Close: func() error { module.Close(); return nil }, EndsItself: true,
 		Budget: tiers.Budget{
 			Fuel:       min(c.manifest.Budget.Fuel, maxWantedFuel),
 			DeadlineMS: min(c.manifest.Budget.DeadlineMS, maxWantedDeadlineMS),
