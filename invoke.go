@@ -40,10 +40,12 @@ func (b *Belay) InvokeWith(ctx context.Context, inv phases.Invocation, o InvokeO
 			Fault: phases.NewFault(phases.KindProtocol, "hooks read the host's clock where something is recorded",
 				ErrHookClock)})
 	}
-	inv = inv.Clone() // the kernel decides what Ready looks at, whatever the caller does meanwhile
-	if err := b.recorder.Ready(&inv); err != nil {
-		return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
-			Fault: phases.NewFault(phases.KindStore, "full inputs cannot be kept, and nothing goes on without", err)})
+	if recorder := b.recorder.Blocking(); recorder != nil {
+		inv = inv.Clone() // the kernel decides what Ready looks at, whatever the caller does meanwhile
+		if err := recorder.Ready(&inv); err != nil {
+			return b.Refuse(ctx, kernel.Refusal{Invocation: inv, Raw: inv.Action, Unblockable: o.Unblockable,
+				Fault: phases.NewFault(phases.KindStore, "full inputs cannot be kept, and nothing goes on without", err)})
+		}
 	}
 	o.Credential = cmp.Or(o.Credential, ownCredential())
 	v, err := b.kernel.InvokeWith(ctx, inv, o)

@@ -121,7 +121,7 @@ func analysisCalls() []Call {
 			Doc: "replies every command that a shell text would run, with resolved words, and what is not known (see ShellReply)"},
 		{Name: "path_resolve", Cost: Cost{Base: 5_000, PerIn: 20}, MaxIn: [2]int{MaxRequest}, Handle: pathResolve,
 			Waits: true,
-			Doc: "replies the cleaned, case-folded and symlink-resolved forms of paths (see PathReply)"},
+			Doc:   "replies the cleaned, case-folded and symlink-resolved forms of paths (see PathReply)"},
 		{Name: "pattern_match", Cost: Cost{Base: 5_000, PerIn: 20}, MaxIn: [2]int{MaxRequest}, Handle: patternMatch,
 			Doc: "replies which patterns, RE2 or glob, match which texts (see PatternReply)"},
 		{Name: "find_secrets", Cost: Cost{Base: 5_000, PerIn: 100}, MaxIn: [2]int{MaxScan}, Handle: findSecrets,

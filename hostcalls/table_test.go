@@ -35,6 +35,9 @@ func TestTable(t *testing.T) {
 		if (c.Capability == "") != (c.Group == GroupFree) || c.Capability != "" && c.Capability != c.Name {
 			t.Errorf("%s: capability %q", c.Name, c.Capability)
 		}
+		if c.Waits != (c.Group == GroupCalls || c.Name == "path_resolve") {
+			t.Errorf("%s: waits: %v", c.Name, c.Waits)
+		}
 		if c.InInit != (c.Name == "log" || c.Name == "fail") {
 			t.Errorf("%s: during init", c.Name)
 		}

@@ -82,7 +82,7 @@ func (i *invocation) awaits() bool { return i.compares() && i.options.Call.Await
 // readAwaited fetches what is carried of results, and judges what the event tells of them.
 func (i *invocation) readAwaited(ctx context.Context) error {
 	i.awaiting = awaiting{}
-	store, now := i.kernel.options.Store, i.kernel.CalmTime()
+	store, now := i.kernel.options.Store, i.calmTime()
 	if i.awaits() {
 		own, err := store.RunState(ctx, i.runKey(i.awaitedRun(i.options.Call.ID)), now)
 		if err != nil {

@@ -110,6 +110,12 @@ func (k *Kernel) tellClock(ctx context.Context, news notes.ClockObservation) {
 // clock. "" means none of these. It is safe to show.
 func (k *Kernel) ClockWarning() string { return k.watch.Warning(k.Now()) }
 
+// calmTime is CalmTime when the invocation came in.
+func (i *invocation) calmTime() time.Time {
+	calm, _ := i.kernel.watch.Calm(i.at)
+	return calm
+}
+
 // CalmTime returns the time by which things are deleted for their age: the wall time, but
 // for a jump ahead in this boot, which makes nothing older.
 func (k *Kernel) CalmTime() time.Time {

@@ -37,6 +37,7 @@ type hook struct {
 	run      func(kernel.Turn) (kernel.Outcome, error)
 	runCtx   func(context.Context, kernel.Turn) (kernel.Outcome, error) // instead of run
 	http     kernel.HTTPCaller
+	ends     bool // kernel.Loaded.EndsItself
 }
 
 // calls remembers which turns were run, in order of their ends.
@@ -92,7 +93,7 @@ func (l *fakeLoader) Load(_ context.Context, spec kernel.BindingSpec) (*kernel.L
 			return h.run(t)
 		}),
 		Digest: "sha256:" + strings.Repeat("0", 64), Version: "1.0.0", Tier: tier, Phases: hookPhases(h), Mutates: h.mutates,
-		Capabilities: h.caps, Imports: h.imports,
+		Capabilities: h.caps, Imports: h.imports, EndsItself: h.ends,
 		Close: func() error { l.closed.add(h.name); return nil },
 	}, nil
 }

@@ -151,7 +151,7 @@ func (i *invocation) receive(inv *phases.Invocation) *Refusal {
 func (i *invocation) decide(ctx context.Context) (phases.Verdict, error) {
 	defer func() { i.kernel.claims.end(i.claim) }()
 	defer i.kernel.retained.abandon(i.inv.ID)
-	i.kernel.WatchClock(ctx)
+	i.kernel.tellClock(ctx, i.kernel.watch.Look(i.at))
 	i.judgeFirst(ctx)
 	for attempt := 1; ; attempt++ {
 		verdict, err := i.attempt(ctx, attempt)
@@ -210,7 +210,7 @@ func (i *invocation) read(ctx context.Context) (RunState, *Latch, error) {
 	store := i.kernel.options.Store
 	latch, err := store.Latch(ctx, i.session)
 	if err == nil && i.carries {
-		run, err = store.RunState(ctx, i.inv.RunKey(), i.kernel.CalmTime())
+		run, err = store.RunState(ctx, i.inv.RunKey(), i.calmTime())
 	}
 	if err == nil {
 		err = run.Metadata.Validate()

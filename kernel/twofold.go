@@ -212,7 +212,7 @@ func (i *invocation) readCall(ctx context.Context) error {
 	if !i.compares() {
 		return nil
 	}
-	state, err := i.kernel.options.Store.RunState(ctx, i.callKey(), i.kernel.CalmTime())
+	state, err := i.kernel.options.Store.RunState(ctx, i.callKey(), i.calmTime())
 	if err != nil {
 		return err
 	}

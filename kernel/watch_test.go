@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +77,50 @@ func TestHookThatIgnoresItsDeadline(t *testing.T) {
 	if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow || h.Hooks()[0].Problem != "" {
 		t.Errorf("after it has ended: %+v", v)
 	}
+}
+
+// A turn that ends by itself has no watch, and so no goroutine of its own; one that may wait for a
+// file or a store has both, whatever its sandbox does.
+func TestOnlyTurnsThatMayWaitAreWatched(t *testing.T) {
+	for imported, watched := range map[string]bool{
+		"": false, "block": false, "shell_parse": false, "find_secrets": false,
+		"path_resolve": true, "state_get": true, "http_request": true, "no_such_call": true,
+	} {
+		var imports []string
+		if imported != "" {
+			imports = []string{imported}
+		}
+		own := make(chan bool, 1)
+		caller := goroutine()
+		h := newHost(t, []hook{{name: "a", ends: true, imports: imports,
+			runCtx: func(context.Context, kernel.Turn) (kernel.Outcome, error) {
+				own <- goroutine() != caller
+				return kernel.Outcome{Fuel: 1}, nil
+			}}})
+		if v := h.invoke(t, invocation(phases.PreTool)); v.Decision != phases.Allow {
+			t.Fatalf("%q: %+v", imported, v)
+		}
+		if got := <-own; got != watched {
+			t.Errorf("with %q a turn of its own goroutine: %v", imported, got)
+		}
+	}
+	run, letGo := deaf()
+	defer letGo()
+	h := newHost(t, []hook{{name: "deaf", ends: true, imports: []string{"path_resolve"}, runCtx: run, spec: briefly}}, soon)
+	h.fails(t, invocation(phases.PreTool), phases.KindHang)
+}
+
+// goroutine names the goroutine that asks, as its stack does.
+func goroutine() string {
+	var b [64]byte
+	name, _, _ := strings.Cut(string(b[:runtime.Stack(b[:], false)]), " [")
+	return name
+}
+
+// A panic of a turn without a watch fails the turn alone.
+func TestPanicOfATurnWithoutAWatch(t *testing.T) {
+	h := newHost(t, []hook{{name: "a", ends: true, run: func(kernel.Turn) (kernel.Outcome, error) { panic("defect") }}})
+	h.fails(t, invocation(phases.PreTool), phases.KindTrap)
 }
 
 // Fail-open is for hooks that fail, not for a host that has lost one.

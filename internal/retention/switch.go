@@ -69,9 +69,17 @@ func (s *Switch) Recorded(r *kernel.Recording) {
 	}
 }
 
+// Blocking returns the recorder of now if it blocks what it cannot retain, else nil. Ask its Ready.
+func (s *Switch) Blocking() *InUse {
+	if now := s.now.Load(); now != nil && now.policy.OnError == config.OnErrorBlock {
+		return now
+	}
+	return nil
+}
+
 // Ready returns why the invocation may not be decided: its input could not be retained.
 func (s *Switch) Ready(inv *phases.Invocation) error {
-	if now := s.now.Load(); now != nil && now.policy.OnError == config.OnErrorBlock {
+	if now := s.Blocking(); now != nil {
 		return now.Ready(inv)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -46,6 +47,28 @@ func (e *editor) digest(v any, numbers ...int64) restrict.Digest {
 		e.err = err
 	}
 	return d
+}
+
+// single are the rows of which there is one each.
+type single struct {
+	version int64
+	high    time.Time
+	given   kernel.Compacted
+}
+
+// coverBatch brings covered to what the rows are after a batch. Most batches change none of them.
+// Preconditions: s.mu is held, and the batch has been applied.
+func (s *Store) coverBatch(b *kernel.Batch) error {
+	now := single{s.version, s.lease.High(), s.given}
+	if s.covered != nil && now == s.single && b.Latch == nil && b.ClearLatch == nil && len(b.Approvals) == 0 &&
+		len(b.Leases) == 0 && !b.Prune && len(b.Runs()) == 0 && b.TouchRun == nil && len(b.StateWrites) == 0 {
+		return nil
+	}
+	set, err := s.cover(s.covered, b)
+	if err == nil {
+		s.covered, s.root, s.single = set, set.Root(), now
+	}
+	return err
 }
 
 // cover returns the set of the rows after a batch; with nil, of all rows as they are.
@@ -157,9 +180,10 @@ func (s *Store) coverState(e *editor, k stateKey) {
 	e.put(restrict.State, v.Value, []int64{v.Version}, k.namespace, k.key)
 }
 
-// stamped returns an encoded event, made with blank, with the digest of the rows.
-func stamped(body []byte, root restrict.Digest) []byte {
-	return bytes.Replace(body, []byte(blank), []byte(root.String()), 1)
+// stamp writes the digest of the rows into an encoded event that was made with blank. It stands in front of what
+// others have written.
+func stamp(body []byte, root restrict.Digest) {
+	copy(body[bytes.Index(body, []byte(blank)):], root.String())
 }
 
 // blank stands where the digest of the rows will: no rows have it.

@@ -48,9 +48,15 @@ type Store struct {
 	latches map[wire.Session]kernel.Latch
 	lease   leasetable.Table
 	queue   queue
+	buffers eventbytes.Pool            // in which events are encoded
 	covered *restrict.Set              // the rows that restrict, as the newest event records them
+	root    restrict.Digest            // of covered
+	single  single                     // as covered holds them
 	digests map[string]restrict.Digest // of the approvals that covered holds, by id
 }
+
+// clockStep is how far the wall time moves before it is noted: each note changes what is covered.
+const clockStep = time.Second
 
 // New returns an empty store.
 func New() *Store {
@@ -214,11 +220,12 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 			return kernel.Receipt{}, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
 		}
 		batchIDs[e.ID] = e.Seq
-		body, err := eventbytes.Append(nil, &e)
+		body, err := eventbytes.Append(s.buffers.Get(), &e)
 		if err != nil {
 			return kernel.Receipt{}, fmt.Errorf("%w: encode event: %w", kernel.ErrUnavailable, err)
 		}
-		bodies[i] = body
+		bodies[i] = slices.Clone(body)
+		s.buffers.Put(body)
 	}
 	lent, err := s.lent(&b)
 	if err != nil {
@@ -230,15 +237,17 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	s.apply(&b)
 	s.queue.take(queue)
 	s.lease = *lent
-	s.lease.Saw(b.Now)
+	if b.Now.Sub(s.lease.High()) >= clockStep {
+		s.lease.Saw(b.Now)
+	}
 	maps.Copy(s.ids, batchIDs)
 	pruned := 0
 	if b.Prune {
 		pruned = s.prune(b.Age())
 	}
 	var tree []tlog.Hash
-	if s.covered, err = s.cover(s.covered, &b); err == nil {
-		bodies[len(bodies)-1] = stamped(bodies[len(bodies)-1], s.covered.Root())
+	if err = s.coverBatch(&b); err == nil {
+		stamp(bodies[len(bodies)-1], s.root)
 		tree, err = s.grown(bodies)
 	}
 	if err != nil {
