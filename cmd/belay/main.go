@@ -8,15 +8,16 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/belay-hooks/belay/cmd/internal/alone"
 	"github.com/belay-hooks/belay/cmd/internal/cli"
 )
 
 func main() {
-	if cli.IsCompiler(os.Args) {
-		os.Exit(cli.Compile(os.Stdin, os.Stdout, os.Stderr))
+	if alone.IsCompiler(os.Args) {
+		os.Exit(alone.Compile(os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := (&cli.App{Compiler: cli.OwnCompiler()}).Main(ctx, os.Args[1:])
+	code := (&cli.App{Compiler: alone.OwnCompiler()}).Main(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
 }

@@ -163,7 +163,7 @@ func layers() map[string][]string {
 		"cmd/internal/cli": append([]string{"internal/queue", "internal/daemonapi", "internal/files", "internal/install",
 			"internal/keyring",
 			"internal/redaction",
-			"client/wire", verifying, "cmd/internal/alarms", "cmd/internal/signing", "cmd/internal/hookcmd",
+			"client/wire", verifying, "cmd/internal/alarms", "cmd/internal/alone", "cmd/internal/signing", "cmd/internal/hookcmd",
 			"kernel/approvals", "adapters", "adapters/...", "harness/conformance", "internal/fuzz", "internal/recording",
 			"internal/replay", "internal/report", "internal/retention", "internal/rules", "internal/rules/explain",
 			"internal/suite", "cmd/internal/server",
@@ -176,8 +176,12 @@ func layers() map[string][]string {
 			"internal/peercred"},
 		"cmd/internal/signing":     {"phases", "tiers", verifying},
 		"cmd/internal/signing/...": nil, // a signing infrastructure for tests
-		"cmd/belay":                {"cmd/internal/cli"},
-		"cmd/belay-hook":           {"cmd/internal/hookcmd"}, // starts for every event of an agent: nothing heavy
+		// decides one event in a process of its own: no more than what decides
+		"cmd/internal/alone": {root, "phases", "tiers", "adapters", "cmd/internal/dispatch", "cmd/internal/hookcmd",
+			"internal/redact"},
+		"cmd/belay":      {"cmd/internal/cli", "cmd/internal/alone"},
+		"cmd/belay-eval": {"cmd/internal/hookcmd", "cmd/internal/alone"},
+		"cmd/belay-hook": {"cmd/internal/hookcmd"}, // starts for every event of an agent: nothing heavy
 	}
 }
 

@@ -34,7 +34,7 @@ type App struct {
 	// Files is what hooks learn of symbolic links; nil means the host's own files.
 	Files kernel.FileSystem
 
-	// Compiler is what compiles modules in a process of its own; OwnCompiler in the
+	// Compiler is what compiles modules in a process of its own; alone.OwnCompiler in the
 	// program itself. Nil: modules are compiled in this process.
 	Compiler []string
 

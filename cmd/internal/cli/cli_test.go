@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/belay-hooks/belay/cmd/internal/alone"
 	"github.com/belay-hooks/belay/cmd/internal/cli"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/cmd/internal/signing/sigstoretest"
@@ -28,15 +29,15 @@ import (
 // (events are JSON then, where a statement changes them), "sqlite-copy
 // backup|restore FILE OTHER" what .backup and .restore do.
 func TestMain(m *testing.M) {
-	if cli.IsCompiler(os.Args) { // of the commands below, as of the program itself
-		os.Exit(cli.Compile(os.Stdin, os.Stdout, os.Stderr))
+	if alone.IsCompiler(os.Args) { // of the commands below, as of the program itself
+		os.Exit(alone.Compile(os.Stdin, os.Stdout, os.Stderr))
 	}
 	signals := func() context.Context { // as the programs do it
 		ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		return ctx
 	}
 	run := func() int {
-		return (&cli.App{Compiler: cli.OwnCompiler(), Geteuid: scriptUser}).Main(signals(), os.Args[1:])
+		return (&cli.App{Compiler: alone.OwnCompiler(), Geteuid: scriptUser}).Main(signals(), os.Args[1:])
 	}
 	testscript.Main(highwatertest.With{M: m}, map[string]func(){
 		"belay":  func() { os.Exit(run()) },

@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/cmd/internal/alone"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/strictyaml"
@@ -141,7 +142,7 @@ func (a *App) eval(ctx context.Context, options evalOptions) error {
 		}
 	}
 	if !options.lines && options.wait == 0 {
-		collectLate()
+		alone.CollectLate()
 	}
 	if options.runtime != "" {
 		return a.evalRuntime(ctx, options)

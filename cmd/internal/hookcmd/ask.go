@@ -23,6 +23,12 @@ type Daemon interface {
 	Ask(ctx context.Context, runtime string, payload []byte, o adapters.Options) (Answered, error)
 }
 
+// Decider is a Daemon, or what stands in for one, that answers one payload.
+type Decider interface {
+	Daemon
+	Close()
+}
+
 // Ask brings a payload to the daemon that serves dir, "" when that is out of
 // reach, and waits no longer than the event's deadline. If the daemon does not answer as it
 // should, Ask returns the event's block form and word leaves a note in the

@@ -22,15 +22,20 @@ import (
 )
 
 // Command is the program belay-hook: `belay eval --runtime` for as long as a daemon
-// serves the state directory. The zero value of a member means the process's own.
+// serves the state directory; with Alone it is belay-eval, which also is that while none does. The
+// zero value of a member means the process's own.
 type Command struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Getenv   func(string) string
 	Getwd    func() (string, error)
 
-	// HandOver becomes `belay eval` with the arguments, and does not return unless
-	// that fails. Nothing has been read from In then.
+	// Alone opens what decides while no daemon serves dir; nil: nothing in this program. What it has an
+	// error for, HandOver decides.
+	Alone func(ctx context.Context, dir string) (Decider, error)
+
+	// HandOver becomes a program that decides with the arguments, `belay eval` at last, and does not
+	// return unless that fails. Nothing has been read from In then.
 	HandOver func(args []string) error
 
 	PayloadPatience time.Duration // 0: the constant of this name
@@ -122,7 +127,7 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 		c.note.Store(&dir)
 	}
 	// Told to end, it still finds out whether there is a daemon: that says what the note says.
-	daemon, err := dialLocal(context.WithoutCancel(ctx), dir)
+	decider, err := c.decider(context.WithoutCancel(ctx), dir)
 	if errors.Is(err, daemonapi.ErrNotRunning) {
 		err = c.HandOver(args)
 		return c.refuse(c.salvage(ctx, e), dir, noBelay("no daemon serves the state directory", err))
@@ -130,8 +135,22 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 	if err != nil {
 		return c.refuse(c.salvage(ctx, e), dir, phases.NewFault(phases.KindLoad, "the daemon could not be asked", err))
 	}
-	defer daemon.Close()
-	return c.ask(ctx, e, daemon, dir)
+	defer decider.Close()
+	return c.ask(ctx, e, decider, dir)
+}
+
+// decider is the daemon that serves dir or, without one, what this program has for that.
+func (c *Command) decider(ctx context.Context, dir string) (Decider, error) {
+	daemon, err := dialLocal(ctx, dir)
+	if err == nil {
+		return daemon, nil
+	}
+	if c.Alone != nil && errors.Is(err, daemonapi.ErrNotRunning) {
+		if host, failed := c.Alone(ctx, dir); failed == nil {
+			return host, nil
+		}
+	}
+	return nil, err
 }
 
 // ask brings the payload to the daemon; dir is where a note goes when that fails, or "".
@@ -173,7 +192,10 @@ func (c *Command) defaults() {
 		c.Getwd = os.Getwd
 	}
 	if c.HandOver == nil {
-		c.HandOver = become
+		c.HandOver = becomeBelay
+		if c.Alone == nil {
+			c.HandOver = become
+		}
 	}
 	hand := c.HandOver
 	c.HandOver = func(args []string) error {

@@ -1,4 +1,4 @@
-package cli
+package alone
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 // evalHeap is how much memory one eval may use before it collects garbage, in bytes.
 const evalHeap = 128 << 20
 
-// collectLate has a process that answers once and ends collect no garbage, up to evalHeap: it would mark what the end
+// CollectLate has a process that answers once and ends collect no garbage, up to 128 MiB: it would mark what the end
 // of the process frees. What an operator sets for Go's collector stays.
-func collectLate() {
+func CollectLate() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
