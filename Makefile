@@ -18,10 +18,10 @@ export CGO_ENABLED ?= 0
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
-build: $(BIN)/belay $(BIN)/belay-hook ## the binaries: bin/belay, and bin/belay-hook for runtimes that start a command for each event
+build: $(BIN)/belay $(BIN)/belay-hook $(BIN)/belay-eval ## the binaries: bin/belay, bin/belay-hook for runtimes that start a command for each event, bin/belay-eval for events without a daemon
 
-.PHONY: $(BIN)/belay $(BIN)/belay-hook
-$(BIN)/belay $(BIN)/belay-hook:
+.PHONY: $(BIN)/belay $(BIN)/belay-hook $(BIN)/belay-eval
+$(BIN)/belay $(BIN)/belay-hook $(BIN)/belay-eval:
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -o $@ ./cmd/$(@F)
 

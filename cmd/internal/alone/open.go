@@ -64,16 +64,26 @@ func needsMore(dir string, environ []string) bool {
 func (h *Host) Ask(ctx context.Context, runtime string, payload []byte, o adapters.Options) (hookcmd.Answered, error) {
 	defer h.Close()
 	o.User = os.Getenv("USER")
-	out := dispatch.Runtime(ctx, h.host, hookcmd.Runtimes()[runtime], payload, o)
-	// A reason may quote the payload, and others store standard error.
-	out.Answer.Stderr = redact.Label(out.Answer.Stderr)
-	for i, n := range out.Answer.Notes {
-		out.Answer.Notes[i] = redact.Label(n)
+	return answered(dispatch.Runtime(ctx, h.host, hookcmd.Runtimes()[runtime], payload, o)), nil
+}
+
+// Refuse implements hookcmd.Refuser, and closes the state directory.
+func (h *Host) Refuse(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options,
+	f *phases.Fault) hookcmd.Answered {
+	defer h.Close()
+	return answered(dispatch.RefuseRuntime(ctx, h.host, ad, payload, o, f))
+}
+
+// answered passes on what may be shown: a reason may quote the payload, and others store standard error.
+func answered(a dispatch.Answered) hookcmd.Answered {
+	a.Answer.Stderr = redact.Label(a.Answer.Stderr)
+	for i, n := range a.Answer.Notes {
+		a.Answer.Notes[i] = redact.Label(n)
 	}
-	if f := phases.FaultOf(out.Err); f != nil && f.Cause != nil {
-		out.Err = phases.NewFault(f.Kind, f.Text, errors.New(redact.Label(f.Cause.Error())))
+	if f := phases.FaultOf(a.Err); f != nil && f.Cause != nil {
+		a.Err = phases.NewFault(f.Kind, f.Text, errors.New(redact.Label(f.Cause.Error())))
 	}
-	return hookcmd.Answered{Answer: out.Answer, Verdicts: out.Verdicts, Err: out.Err}, nil
+	return hookcmd.Answered{Answer: a.Answer, Verdicts: a.Verdicts, Err: a.Err}
 }
 
 // Close closes the state directory, if Ask has not.
@@ -83,3 +93,8 @@ func (h *Host) Close() {
 		h.host = nil
 	}
 }
+
+var (
+	_ hookcmd.Decider = (*Host)(nil)
+	_ hookcmd.Refuser = (*Host)(nil)
+)

@@ -24,7 +24,7 @@ import (
 
 // Commands of the scripts: "belay" is the program itself; "xbelay" ends with
 // status 0 and says the real one on standard error as "exit N", so that a script
-// can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program; "sigstore-kms-scripted" is a key
+// can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program, "belay-eval" the one that decides without a daemon; "sigstore-kms-scripted" is a key
 // management service; "sql FILE TEXT…" does to a database what another program could
 // (events are JSON then, where a statement changes them), "sqlite-copy
 // backup|restore FILE OTHER" what .backup and .restore do.
@@ -50,6 +50,7 @@ func TestMain(m *testing.M) {
 		},
 		"daemon-http": daemonHTTP,
 		"belay-hook":  func() { os.Exit(hookcmd.Command{}.Main(signals(), os.Args[1:])) },
+		"belay-eval":  func() { os.Exit(hookcmd.Command{Alone: alone.Open}.Main(signals(), os.Args[1:])) },
 		"xbelay-hook": func() {
 			code := hookcmd.Command{}.Main(signals(), os.Args[1:])
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)

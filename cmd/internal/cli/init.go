@@ -102,6 +102,7 @@ func ownPaths(dir string) ([]byte, error) {
 	if self, err := os.Executable(); err == nil {
 		add(self)
 		add(filepath.Join(filepath.Dir(self), "belay-hook"))
+		add(filepath.Join(filepath.Dir(self), "belay-eval"))
 	}
 	return json.Marshal(list)
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/belay-hooks/belay/internal/files"
 )
 
-// preloadable says that belay-hook, or the belay beside it, loads libraries when it starts. A repository's
+// preloadable says that belay-hook, or what it becomes, loads libraries when it starts. A repository's
 // settings can set LD_PRELOAD for the hooks of Claude Code, and a library can end the program without a word.
 func preloadable(program string) []Finding {
 	if !filepath.IsAbs(program) {
 		return nil // PATH says which one starts: that is said elsewhere
 	}
-	for _, path := range []string{program, filepath.Join(filepath.Dir(program), "belay")} {
+	for _, path := range []string{program, filepath.Join(filepath.Dir(program), "belay-eval"),
+		filepath.Join(filepath.Dir(program), "belay")} {
 		if loads(path) {
 			return []Finding{{Fail, path + " loads libraries when it starts: LD_PRELOAD in a repository's settings can end it",
 				"Build it with CGO_ENABLED=0, and connect again."}}

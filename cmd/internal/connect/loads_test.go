@@ -36,18 +36,21 @@ func TestProgramsThatLoadLibraries(t *testing.T) {
 		hook, belay []byte
 		runtime     string
 		want        bool
+		eval        []byte
 	}{
-		"static":                {program(t, elf.PT_LOAD), program(t, elf.PT_LOAD), "claude-code", false},
-		"dynamic":               {program(t, elf.PT_INTERP), nil, "claude-code", true},
-		"dynamic beside static": {program(t, elf.PT_LOAD), program(t, elf.PT_INTERP), "claude-code", true},
-		"a script":              {[]byte("#!/bin/sh\nexec x\n"), nil, "claude-code", true},
-		"empty":                 {nil, nil, "claude-code", false},
-		"another system's":      {[]byte("\xcf\xfa\xed\xfe rest"), nil, "claude-code", false},
-		"Codex starts a shell":  {program(t, elf.PT_INTERP), nil, "codex", false},
+		"static":                {program(t, elf.PT_LOAD), program(t, elf.PT_LOAD), "claude-code", false, nil},
+		"dynamic":               {program(t, elf.PT_INTERP), nil, "claude-code", true, nil},
+		"dynamic beside static": {program(t, elf.PT_LOAD), program(t, elf.PT_INTERP), "claude-code", true, nil},
+		"a dynamic belay-eval":  {program(t, elf.PT_LOAD), nil, "claude-code", true, program(t, elf.PT_INTERP)},
+		"a script":              {[]byte("#!/bin/sh\nexec x\n"), nil, "claude-code", true, nil},
+		"empty":                 {nil, nil, "claude-code", false, nil},
+		"another system's":      {[]byte("\xcf\xfa\xed\xfe rest"), nil, "claude-code", false, nil},
+		"Codex starts a shell":  {program(t, elf.PT_INTERP), nil, "codex", false, nil},
 	} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "belay-hook")
-		for file, b := range map[string][]byte{path: c.hook, filepath.Join(dir, "belay"): c.belay} {
+		for file, b := range map[string][]byte{path: c.hook, filepath.Join(dir, "belay"): c.belay,
+			filepath.Join(dir, "belay-eval"): c.eval} {
 			if b == nil {
 				continue
 			}

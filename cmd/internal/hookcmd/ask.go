@@ -29,6 +29,11 @@ type Decider interface {
 	Close()
 }
 
+// Refuser is a Decider that records by itself why a payload was not read as a whole.
+type Refuser interface {
+	Refuse(ctx context.Context, ad adapters.Adapter, payload []byte, o adapters.Options, f *phases.Fault) Answered
+}
+
 // Ask brings a payload to the daemon that serves dir, "" when that is out of
 // reach, and waits no longer than the event's deadline. If the daemon does not answer as it
 // should, Ask returns the event's block form and word leaves a note in the

@@ -156,7 +156,11 @@ func (c *Command) decider(ctx context.Context, dir string) (Decider, error) {
 // ask brings the payload to the daemon; dir is where a note goes when that fails, or "".
 func (c *Command) ask(ctx context.Context, e *event, daemon Daemon, dir string) int {
 	if err := c.read(ctx, e); err != nil {
-		return c.refuse(e, dir, Unread(e.ad, err))
+		f := Unread(e.ad, err)
+		if r, ok := daemon.(Refuser); ok {
+			return c.write(e, r.Refuse(context.WithoutCancel(ctx), e.ad, e.payload, e.opts, f))
+		}
+		return c.refuse(e, dir, f)
 	}
 	return c.write(e, Ask(ctx, daemon, dir, e.ad, e.payload, e.opts, c.word))
 }
