@@ -67,6 +67,8 @@ func openProcesses(ctx context.Context, y *yard) ([]subject, error) {
 			do: starts(y.work, `{"stdout":"{}","exit":0}`, filepath.Join(bin, "roundtrip"), socket, "claude-code")},
 		{name: "belay-hook", pids: []int{pid}, note: "belay's daemon decides",
 			do: starts(y.work, "{}", filepath.Join(bin, "belay-hook"), "--runtime", "claude-code", "--state", dir)},
+		{name: "belay-eval, alone", note: "opens the state directory, decides durably",
+			do: starts(y.work, "{}", filepath.Join(bin, "belay-eval"), "--runtime", "claude-code", "--state", alone)},
 		{name: "belay eval, alone", note: "opens the state directory, decides durably",
 			do: starts(y.work, "{}", filepath.Join(bin, "belay"), "eval", "--runtime", "claude-code", "--state", alone)},
 	}

@@ -59,7 +59,7 @@ const DIRECTORIES: &[&str] = &[
 ];
 
 /// Everything in these directories, and these programs.
-const OWN: &[&str] = &[".local/state/belay", ".belay", ".claude/plugins", "run/user/*/belay", "bin/belay", "bin/belay-hook"];
+const OWN: &[&str] = &[".local/state/belay", ".belay", ".claude/plugins", "run/user/*/belay", "bin/belay", "bin/belay-hook", "bin/belay-eval"];
 
 /// What a shell, a login or the scheduler reads later: who writes there decides what is run, and in which environment.
 const PROFILES: &[&str] = &[
@@ -101,6 +101,10 @@ impl Guarded {
             list.items().iter().filter_map(|v| v.as_text()).map(|p| p.trim_end_matches('/').to_lowercase()).collect()
         };
         let (mut own, files) = (listed("/paths"), listed("/files"));
+        // What belay-hook becomes lies beside it, also where the configuration is of before that program.
+        let beside: Vec<String> =
+            own.iter().filter_map(|p| p.strip_suffix("/belay-hook")).map(|dir| format!("{dir}/belay-eval")).collect();
+        own.extend(beside);
         let system = |p: &String| ["/usr/", "/bin/", "/sbin/", "/opt/", "/nix/"].iter().any(|d| p.starts_with(d));
         let telling = own.iter().chain(files.iter().filter(|p| !system(p))).filter(|p| p.len() > 3).cloned().collect();
         own.extend(files);
