@@ -37,8 +37,9 @@ func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontex
 	if err != nil {
 		return nil, err
 	}
+	md := metadataDocument(inv.Metadata, metadata)
 	var doc documentWriter
-	doc.b = make([]byte, 0, len(action)+512)
+	doc.b = make([]byte, 0, len(action)+len(judged)+len(md)+768) // in most cases it does not grow
 	doc.envelope(&inv)
 	if !inv.ReportedTime.IsZero() {
 		doc.text("reported_time", inv.ReportedTime.UTC().Format(timeFormat))
@@ -51,13 +52,18 @@ func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontex
 		doc.raw("judged", judged)
 	}
 	doc.scopes(inv.Scopes)
-	doc.raw("metadata", metadataDocument(inv.Metadata, metadata))
+	doc.raw("metadata", md)
 	return doc.bytes(), nil
 }
 
 // metadataDocument merges the caller's metadata and the run's bag.
 func metadataDocument(caller map[string]jsontext.Value, metadata Metadata) []byte {
 	var doc, c documentWriter
+	size := 0
+	for key, value := range caller {
+		size += len(key) + len(value) + 4
+	}
+	c.b, doc.b = make([]byte, 0, size+2), make([]byte, 0, size+32)
 	var room [16]string
 	for _, key := range sortedNames(room[:0], caller) {
 		c.raw(key, trim(caller[key]))

@@ -169,7 +169,8 @@ func (s *Store) Latch(ctx context.Context, key wire.Session) (*kernel.Latch, err
 func (s *Store) latch(key wire.Session) *kernel.Latch {
 	for _, k := range []wire.Session{key, {Runtime: key.Runtime}} {
 		if l, ok := s.latches[k]; ok && l.Holds(key) {
-			return &l
+			held := l // only a latch that holds is moved to the heap
+			return &held
 		}
 	}
 	return nil
