@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // findNamed looks for values whose name says that they are secret: KEY=value,
 // key: value, "key": "value", key = 'value', headers, --key value, and a few
@@ -13,8 +16,18 @@ import "strings"
 func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
 	work := 8*len(s) + 64<<10 // bytes of values
 	next := askEvery
+	parts := false // a - or _ stands behind the last blank
 	for i := 0; i < len(s); i++ {
-		if !separator[s[i]] || !apart(s, i) {
+		if !separator[s[i]] {
+			parts = parts || s[i] == '-' || s[i] == '_'
+			continue
+		}
+		if s[i] == ' ' {
+			if !parts && !endsBareName(s[:i]) {
+				continue
+			}
+			parts = false
+		} else if !apart(s, i) {
 			continue
 		}
 		if i >= next {
@@ -403,12 +416,29 @@ func lineOfConfig(name string) bool {
 	return false
 }
 
+// bareNames are the names without - and _ after which a blank may stand before the value; read only.
+var bareNames = []string{"by", "BY", "By", "bY", "password", "PASSWORD", "passwd", "PSK", "requirepass", "masterauth",
+	"rootpw", "bindpw"}
+
 // valueFollows reports the names after which a blank may stand before the value.
 func valueFollows(name string) bool {
-	return len(name) == 2 && strings.EqualFold(name, "by") || name == "password" || name == "PASSWORD" ||
-		name == "passwd" || name == "PSK" ||
-		lineOfConfig(name) || joined(name)
+	return joined(name) || name == "_authToken" || slices.Contains(bareNames, name)
 }
+
+// endsBareName reports whether one of bareNames may end where s does, by its last two bytes: after most words of a
+// sentence none does.
+func endsBareName(s string) bool {
+	n := len(s)
+	return n >= 2 && bareEnds[0][s[n-2]] && bareEnds[1][s[n-1]]
+}
+
+// bareEnds are the last byte but one and the last byte of bareNames; read only.
+var bareEnds = func() (t [2][256]bool) {
+	for _, name := range bareNames {
+		t[0][name[len(name)-2]], t[1][name[len(name)-1]] = true, true
+	}
+	return t
+}()
 
 // joined reports a name that has a _ or - in it, and not before anything else.
 func joined(name string) bool {

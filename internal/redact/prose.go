@@ -6,12 +6,17 @@ import "strings"
 // key X". The value has to look generated, because sentences about secrets are
 // common.
 func findProse(s string, add func(kind string, from, to int)) {
-	for i := 1; i < len(s); i++ {
+	for i := 2; i < len(s); i++ {
 		if c := s[i]; c != ' ' && (c != ':' || i+1 == len(s) || s[i+1] != ' ') || !word[s[i-1]] {
 			continue
 		}
 		switch s[i-1] | 32 {
-		case 'd', 'y', 'n', 't', 'e', 's', 'w': // password, key, token, secret, passphrase, credentials, pw
+		case 'd', 'y', 'n', 't', 'e', 'w': // password, key, token, secret, passphrase, pw
+		default:
+			continue
+		}
+		switch s[i-2] | 32 { // the byte before, so that few words are looked at further
+		case 'r', 'w', 'e', 's', 'p', 'd': // and of code
 		default:
 			continue
 		}
