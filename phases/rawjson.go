@@ -1,8 +1,7 @@
 package phases
 
 import (
-	"encoding/binary"
-	"math/bits"
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,33 +30,20 @@ func skipString(data []byte, i int) (int, bool) {
 	if i >= len(data) || data[i] != '"' {
 		return i, false
 	}
-	for i++; ; i += 2 {
-		if i = markEnd(data, i); i >= len(data) {
+	for i++; ; i++ {
+		n := bytes.IndexByte(data[i:], '"')
+		if n < 0 {
 			return len(data), false
 		}
-		if data[i] == '"' {
+		i += n
+		back := i
+		for data[back-1] == '\\' { // ends at the string's first quote
+			back--
+		}
+		if (i-back)%2 == 0 {
 			return i + 1, true
 		}
 	}
-}
-
-// markEnd returns where the first quote or backslash stands at or behind i, or at least len(b). It looks at eight bytes
-// at once.
-func markEnd(b []byte, i int) int {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		quote, back := w^('"'*ones), w^('\\'*ones)
-		if found := ((quote-ones)&^quote | (back-ones)&^back) & tops; found != 0 {
-			return i + bits.TrailingZeros64(found)/8 // the lowest bit is right: borrows go upwards
-		}
-	}
-	for ; i < len(b); i++ {
-		if c := b[i]; c == '"' || c == '\\' {
-			return i
-		}
-	}
-	return i
 }
 
 // skipValue returns the index after the value that starts at i (no white space before it).
