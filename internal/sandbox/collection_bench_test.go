@@ -13,8 +13,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// BenchmarkCollection collects garbage beside hooks that never end. It reports how long a whole cycle took, and how long
-// one waited until every goroutine stood still, against a slice: a guest stands still at the end of its slice.
+// BenchmarkCollection collects garbage beside hooks that never end. It reports how long a whole cycle took, and how
+// long one waited until every goroutine stood still, against a slice: a guest stands still at the end of its slice.
 func BenchmarkCollection(b *testing.B) {
 	file, err := os.ReadFile("testdata/hogs.wasm")
 	if err != nil {
