@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
@@ -66,4 +67,73 @@ func TestRowsOfOthersAreSeen(t *testing.T) {
 		_, err = open(t, path, o).Latch(t.Context(), session)
 		wantTampered(t, err, "latches")
 	}
+}
+
+// stops stops the writer inside of a transaction, and between its commit and its end.
+type stops struct {
+	sqlite.Mark
+	inside, after chan chan struct{} // nil: it does not stop there
+}
+
+func stop(c chan chan struct{}) {
+	if c != nil {
+		on := make(chan struct{})
+		c <- on
+		<-on
+	}
+}
+
+func (m *stops) Look() (*highwater.State, int64, error) {
+	stop(m.inside)
+	return m.Mark.Look()
+}
+
+func (m *stops) Advance(epoch int64, h highwater.Head) error {
+	stop(m.after)
+	return m.Mark.Advance(epoch, h)
+}
+
+// While the writer is busy, a reader is told what was committed last, and no less.
+func TestRowsAreKnownWhileTheWriterIsBusy(t *testing.T) {
+	dir := t.TempDir()
+	m := &stops{Mark: highwater.New(highwater.Options{Dir: filepath.Join(dir, "marks"), Name: "m"})}
+	s := open(t, filepath.Join(dir, "belay.db"), sqlite.Options{Mark: m})
+	session := wire.Session{Runtime: "r", Session: "s"}
+	latched := func(when string, want bool) {
+		t.Helper()
+		for range 2 { // the first may open the connection that is asked then
+			l, err := s.Latch(t.Context(), session)
+			if err != nil || (l != nil) != want {
+				t.Errorf("%s: latch %+v, %v", when, l, err)
+			}
+		}
+	}
+	commit := func(b kernel.Batch, before, then bool) {
+		t.Helper()
+		m.inside, m.after = make(chan chan struct{}), make(chan chan struct{})
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.Commit(t.Context(), b)
+			done <- err
+		}()
+		on := <-m.inside
+		latched("in the transaction", before)
+		close(on)
+		on = <-m.after
+		latched("after the commit", then)
+		close(on)
+		must(t, <-done)
+		m.inside, m.after = nil, nil
+		latched("at the end", then)
+	}
+	_, err := s.Commit(t.Context(), batch("first"))
+	must(t, err)
+	commit(batch("none"), false, false)
+	b := batch("latch")
+	b.Latch = &kernel.Latch{Runtime: "r", Session: "s", Since: storetest.T0}
+	commit(b, false, true)
+	b = batch("clear")
+	b.ClearLatch = &session
+	commit(b, true, false)
+	commit(batch("again"), false, false)
 }

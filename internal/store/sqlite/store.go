@@ -56,6 +56,7 @@ type Store struct {
 	packs   *eventpack.Codec
 
 	readers readers
+	watch   watch
 
 	requests chan *request
 	writer   sync.WaitGroup
@@ -202,6 +203,7 @@ func (s *Store) Close() error {
 	close(s.requests)
 	s.mu.Unlock()
 	s.writer.Wait()
+	s.watch.close()
 	return errors.Join(s.readers.close(), s.removeTemp())
 }
 

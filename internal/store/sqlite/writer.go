@@ -26,7 +26,7 @@ const (
 // writer is the only one in this process that writes. It runs in one goroutine.
 type writer struct {
 	store *Store
-	busy  sync.Mutex // held while anything below changes or conn is used; see absent
+	busy  sync.Mutex // held while anything below changes or conn is used; see committed
 	conn  *conn      // nil after a failure of the disk, until recover succeeds
 	edge  *edge      // as the last transaction left it; nil when that is not known
 
@@ -197,6 +197,7 @@ func (w *writer) transaction(group []*request, apart bool) error {
 		w.store.due(w.edge.size)
 		return nil
 	}
+	w.store.watch.forget()
 	w.edge, w.conn.seen, w.guarded.settled = nil, 0, false
 	undone := w.conn.GetAutocommit() || w.conn.exec("ROLLBACK") == nil
 	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) && !errors.Is(err, kernel.ErrRollback) &&
@@ -247,6 +248,11 @@ func (w *writer) apply(group []*request, apart bool) (err error) {
 	}
 	if w.found, w.wrong = w.rows(version); w.wrong != nil && !errors.Is(w.wrong, kernel.ErrTampered) {
 		return w.wrong
+	}
+	if w.wrong == nil {
+		w.store.watch.keep(w.set, w.store.era.Load())
+	} else {
+		w.store.watch.forget()
 	}
 	if err = w.guard(group); err != nil {
 		return err
