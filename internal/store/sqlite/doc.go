@@ -21,8 +21,8 @@
 //
 // # Forms of an event
 //
-// The caller of Commit packs the events of its batch (package eventpack), so that the one writer
-// does not. The row of the last one holds the pack; see stored.go. What is asked for, and what is
+// The writer packs the events of each batch (package eventpack) before it begins the transaction.
+// The row of the last one holds the pack; see stored.go. What is asked for, and what is
 // a leaf of the log, is the event as JSON, whichever way its row holds it.
 //
 // # Why the native interface and an own list of migrations

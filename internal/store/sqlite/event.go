@@ -13,8 +13,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Events are encoded and packed by the caller who brings them, so that the one writer does
-// not; the number, which only the writer can give, is the first member.
+// Events are encoded by the caller who brings them, so that the one writer does not; the number,
+// which only the writer can give, is the first member. The writer packs them: packing takes a
+// microsecond or two on a stack of 128 KB, to which each caller's would have to grow.
 const unnumbered = `{"seq":0,`
 
 // encoded is one event on its way to its row.
@@ -24,9 +25,9 @@ type encoded struct {
 	pack   []byte // that ends with it; nil, and behind 0: it is stored as it is
 }
 
-// encode returns the events as they are stored, but for their numbers, in buffer. It changes
-// the times in es to UTC.
-func encode(packs *eventpack.Codec, buffer []byte, es []phases.Event) ([]encoded, []byte, error) {
+// encode returns the events as they are stored, but for their numbers and not packed, in buffer.
+// It changes the times in es to UTC.
+func encode(buffer []byte, es []phases.Event) ([]encoded, []byte, error) {
 	texts, buffer, err := encodeTexts(buffer, es)
 	if err != nil {
 		return nil, buffer, err
@@ -35,18 +36,34 @@ func encode(packs *eventpack.Codec, buffer []byte, es []phases.Event) ([]encoded
 	for i := range texts {
 		out[i].text = texts[i]
 	}
-	for rest := out; len(rest) > 0; {
-		n := eventpack.Fit(texts)
+	return out, buffer, nil
+}
+
+// packAll packs what encode returned, at the end of buffer.
+func packAll(packs *eventpack.Codec, buffer []byte, es []encoded) ([]byte, error) {
+	var err error
+	for len(es) > 0 {
+		n := fit(es)
 		if n == 0 {
-			rest, texts = rest[1:], texts[1:]
+			es = es[1:]
 			continue
 		}
-		if buffer, err = pack(packs, buffer, rest[:n]); err != nil {
-			return nil, buffer, fmt.Errorf("pack events: %w", err)
+		if buffer, err = pack(packs, buffer, es[:n]); err != nil {
+			return buffer, fmt.Errorf("pack events: %w", err)
 		}
-		rest, texts = rest[n:], texts[n:]
+		es = es[n:]
 	}
-	return out, buffer, nil
+	return buffer, nil
+}
+
+// fit returns how many events go into the next pack.
+func fit(es []encoded) int {
+	var texts [eventpack.MaxTexts][]byte
+	n := min(len(es), len(texts))
+	for i := range n {
+		texts[i] = es[i].text
+	}
+	return eventpack.Fit(texts[:n])
 }
 
 // pack puts events into one pack, at the end of buffer. Their texts are one behind the other.

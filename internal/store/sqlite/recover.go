@@ -125,7 +125,7 @@ func (w *writer) reset(r *recovery) error {
 // plainEvent writes an event that does not carry the digest of the rows: another one of the batch does.
 func (w *writer) plainEvent(e phases.Event) error {
 	list := []phases.Event{e}
-	es, _, err := encode(w.store.packs, nil, list)
+	es, err := w.own(list)
 	if err != nil {
 		return err
 	}

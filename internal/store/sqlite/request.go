@@ -17,6 +17,7 @@ import (
 type request struct {
 	batch  kernel.Batch
 	events []encoded         // of the batch
+	buffer []byte            // in which they are
 	work   func(*conn) error // not nil: this instead of the batch, in the same transaction; may be run more than once
 	rows   bool              // work rests on rows that restrict
 
@@ -33,13 +34,12 @@ type request struct {
 
 // Commit implements kernel.Store.
 func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
-	r := &request{batch: b, done: make(chan struct{})}
-	buffer := s.buffers.Get()
+	r := &request{batch: b, buffer: s.buffers.Get(), done: make(chan struct{})}
 	err := b.Valid()
 	if err == nil {
-		r.events, buffer, err = encode(s.packs, buffer, b.Events)
+		r.events, r.buffer, err = encode(r.buffer, b.Events)
 	}
-	defer func() { s.buffers.Put(buffer) }() // the writer has written the events, or does not look at them
+	defer func() { s.buffers.Put(r.buffer) }() // the writer has written the events, or does not look at them
 	if err == nil {
 		err = s.submit(ctx, r)
 	}

@@ -351,7 +351,7 @@ func leaseByID(c *conn, id string) (out *leases.Lease, err error) {
 // event adds an event of the store's own, which covers the rows as they are then.
 func (w *writer) event(e phases.Event) error {
 	list := []phases.Event{e}
-	es, _, err := encode(w.store.packs, nil, list)
+	es, err := w.own(list)
 	if err != nil {
 		return err
 	}
@@ -360,6 +360,15 @@ func (w *writer) event(e phases.Event) error {
 	}
 	root := w.set.Root()
 	return writeEvent(w.conn, w.edge, &list[0], &es[0], &root)
+}
+
+// own encodes and packs events of the store's own.
+func (w *writer) own(list []phases.Event) ([]encoded, error) {
+	es, buffer, err := encode(nil, list)
+	if err == nil {
+		_, err = packAll(w.store.packs, buffer, es)
+	}
+	return es, err
 }
 
 func (w *writer) events(es []phases.Event) error {

@@ -154,7 +154,7 @@ func (w *writer) decide(group []*request) []*request {
 	for _, r := range live {
 		if r.recover != nil {
 			w.together([]*request{r})
-		} else {
+		} else if r.buffer, r.err = packAll(w.store.packs, r.buffer, r.events); r.err == nil {
 			together = append(together, r)
 		}
 	}
