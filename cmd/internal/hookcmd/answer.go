@@ -27,9 +27,12 @@ func Write(out, errs io.Writer, ad adapters.Adapter, payload []byte, opts adapte
 	}
 	if len(ans.Stdout) > 0 {
 		var err error
-		if nowhere(out) {
+		switch f, null := nowhere(out); {
+		case null && !discards(f):
 			err = errors.New("standard output is closed")
-		} else {
+		case null && string(bytes.TrimSpace(ans.Stdout)) != "{}":
+			err = errors.New("standard output goes to the null device, and the answer is more than the exit status")
+		default:
 			_, err = out.Write(append(bytes.TrimRight(ans.Stdout, "\n"), '\n'))
 		}
 		if err != nil {
@@ -43,19 +46,19 @@ func Write(out, errs io.Writer, ad adapters.Adapter, payload []byte, opts adapte
 	return ans.Exit
 }
 
-// nowhere reports whether writes to w are lost: Go's runtime opens the null
+// nowhere reports whether writes to w are lost, and returns its file. Go's runtime opens the null
 // device in place of a closed standard output.
-func nowhere(w io.Writer) bool {
+func nowhere(w io.Writer) (*os.File, bool) {
 	f, ok := w.(*os.File)
 	if !ok {
-		return false
+		return nil, false
 	}
 	out, err := f.Stat()
 	if err != nil {
-		return false // writing will fail by itself
+		return nil, false // writing will fail by itself
 	}
 	null, err := os.Stat(os.DevNull)
-	return err == nil && os.SameFile(out, null)
+	return f, err == nil && os.SameFile(out, null)
 }
 
 func safe(s string) string { return phases.SafeText(s, phases.MaxReasonBytes) }
