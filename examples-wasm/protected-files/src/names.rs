@@ -1,5 +1,7 @@
 //! Names of files, as an action has them.
 
+use std::collections::BTreeSet;
+
 use crate::rules::Look;
 
 /// A name in an action, and how it is meant.
@@ -19,6 +21,12 @@ impl Name {
         let look = Look { glob: false, command: false, tree: false, wide: false };
         Name { text: MORE.into(), cwd: None, look, by: by.into() }
     }
+}
+
+/// The names, each once for each way in which it is meant: commands in a pipe hand the same names on and on.
+pub fn once(names: &[Name]) -> Vec<&Name> {
+    let mut seen = BTreeSet::new();
+    names.iter().filter(|n| seen.insert((n.text.as_str(), n.cwd.as_deref(), n.look))).collect()
 }
 
 /// No file has this name.

@@ -3,7 +3,7 @@
 use belay_hook as hook;
 use hook::analysis;
 
-use crate::names::{Hit, Name, MORE};
+use crate::names::{once, Hit, Name, MORE};
 use crate::rules::{Look, Rules};
 
 /// The first name that means a protected file.
@@ -11,7 +11,7 @@ pub fn first(rules: &Rules, names: &[Name]) -> Result<Option<Hit>, hook::Fail> {
     if let Some(n) = names.iter().find(|n| n.text == MORE) {
         return Ok(Some(Hit { text: "more names than can be judged".into(), group: "protected", by: n.by.clone() }));
     }
-    let mut rest: Vec<&Name> = names.iter().collect();
+    let mut rest: Vec<&Name> = once(names);
     while let Some(one) = rest.first() {
         let cwd = one.cwd.clone();
         let (same, others): (Vec<&Name>, Vec<&Name>) = rest.into_iter().partition(|n| n.cwd == cwd);

@@ -75,7 +75,7 @@ pub struct Rules {
 }
 
 /// A path that is looked at.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Look {
     /// It may have * ? and [ ], which stand for any characters.
     pub glob: bool,

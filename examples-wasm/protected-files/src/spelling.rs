@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use crate::names::{Hit, Name, MORE};
+use crate::names::{once, Hit, Name, MORE};
 use crate::rules::Rules;
 use crate::search::{any, lower_char};
 
 /// The first name that means a protected file by its spelling.
 pub fn first(rules: &Rules, names: &[Name]) -> Option<Hit> {
-    for n in names {
+    for n in once(names) {
         if n.text == MORE {
             return Some(Hit { text: "more names than can be judged".into(), group: "protected", by: n.by.clone() });
         }

@@ -1,6 +1,8 @@
 //! Names that one command finds and another one opens: by find, xargs, a pipe or a loop.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use belay_hook::analysis::{Command, Shell, Word};
 
@@ -53,46 +55,70 @@ pub(super) fn visible(shell: &Shell, at: usize) -> Cow<[Word]> {
     args.into()
 }
 
-/// The names that find, fd or a pipe hand to a command.
-pub(super) fn found(shell: &Shell, c: &Command, looped: &[Word]) -> Vec<Word> {
-    let mut out = looped.to_vec();
-    if let Some(i) = shell.commands.iter().position(|o| core::ptr::eq(o, c)) {
-        out.extend(piped(shell, i));
-    }
-    for via in c.via.iter().map(|v| v.split(' ').next().unwrap_or("")).filter(|v| FINDERS.contains(v)) {
-        for (i, o) in shell.commands.iter().enumerate().filter(|(_, o)| o.name == via) {
-            out.extend(produced(o));
-            out.extend(piped(shell, i));
-        }
-    }
-    out
+/// What the commands of a text name for others, each looked at once: a pipe may have hundreds of commands, and each hands
+/// on what those before it have named.
+pub(super) struct Finds<'a> {
+    shell: &'a Shell,
+    produced: Vec<Vec<Word>>,                 // by each command
+    by: RefCell<BTreeMap<String, Vec<Word>>>, // by all commands of a name, and what is piped to them
 }
 
-/// What the commands before a command in its pipe name.
-fn piped(shell: &Shell, at: usize) -> Vec<Word> {
-    let mut out = Vec::new();
-    let mut from = shell.commands[at].stdin_from;
-    for _ in 0..shell.commands.len() {
-        match from.and_then(|i| shell.commands.get(i)) {
-            Some(p) => {
-                out.extend(produced(p));
-                from = p.stdin_from;
+impl<'a> Finds<'a> {
+    pub(super) fn new(shell: &'a Shell) -> Finds<'a> {
+        Finds { shell, produced: shell.commands.iter().map(produced).collect(), by: RefCell::default() }
+    }
+
+    /// The names that find, fd or a pipe hand to the command at a place.
+    pub(super) fn to(&self, at: usize, looped: &[Word]) -> Vec<Word> {
+        let mut out = looped.to_vec();
+        out.extend(self.piped(&[at], false));
+        let mut by = self.by.borrow_mut();
+        for via in self.shell.commands[at].via.iter().map(|v| v.split(' ').next().unwrap_or("")).filter(|v| FINDERS.contains(v)) {
+            if !by.contains_key(via) {
+                let all: Vec<usize> = (0..self.produced.len()).filter(|i| self.shell.commands[*i].name == via).collect();
+                by.insert(via.to_string(), self.piped(&all, true));
             }
-            None => break,
+            out.extend(by[via].iter().cloned());
         }
+        once(out)
     }
-    out
+
+    /// What the commands before some commands in their pipes name, and those themselves where they count.
+    fn piped(&self, some: &[usize], themselves: bool) -> Vec<Word> {
+        let mut seen = vec![false; self.produced.len()];
+        let mut out = Vec::new();
+        for i in some {
+            let mut from = if themselves { Some(*i) } else { self.shell.commands[*i].stdin_from };
+            while let Some(i) = from.filter(|i| seen.get(*i) == Some(&false)) {
+                seen[i] = true;
+                out.extend(self.produced[i].iter().cloned());
+                from = self.shell.commands[i].stdin_from;
+            }
+        }
+        once(out)
+    }
+
+    /// Names that loops go through: those that a pipe hands to `read`, or that a substitution prints.
+    pub(super) fn by_loops(&self) -> Vec<Word> {
+        let mut out = Vec::new();
+        for (i, c) in self.shell.commands.iter().enumerate() {
+            if matches!(c.name.as_str(), "read" | "mapfile" | "readarray") {
+                out.extend(self.piped(&[i], false));
+            } else if c.context.iter().any(|x| x == "substitution" || x == "process_substitution") {
+                out.extend(self.produced[i].iter().cloned());
+            }
+        }
+        once(out)
+    }
 }
 
-/// Names that a loop goes through: those that a pipe hands to `read`, or that a substitution prints.
-pub(super) fn found_by_loop(shell: &Shell, c: &Command) -> Vec<Word> {
-    if matches!(c.name.as_str(), "read" | "mapfile" | "readarray") {
-        return shell.commands.iter().position(|o| core::ptr::eq(o, c)).map_or(Vec::new(), |i| piped(shell, i));
-    }
-    if c.context.iter().any(|x| x == "substitution" || x == "process_substitution") {
-        return produced(c);
-    }
-    Vec::new()
+/// The words, each once.
+fn once(words: Vec<Word>) -> Vec<Word> {
+    let mut seen = BTreeSet::new();
+    let first: Vec<bool> = words.iter().map(|w| seen.insert((w.text.as_str(), w.glob))).collect();
+    drop(seen);
+    let mut first = first.into_iter();
+    words.into_iter().filter(|_| first.next() == Some(true)).collect()
 }
 
 /// The names that a command prints: patterns of find, operands of ls and echo, and what a filter looks for.

@@ -16,7 +16,7 @@ use crate::programs;
 use crate::rules::Look;
 use crate::search::{any, at, has, lower};
 use crate::strings;
-use found::{found, found_by_loop, handed, in_loop, produced, replace, visible, FOUND};
+use found::{handed, in_loop, produced, replace, visible, Finds, FOUND};
 use options::values;
 
 /// The names that the commands of a text would open.
@@ -28,11 +28,12 @@ pub fn names(shell: &Shell) -> Vec<Name> {
 /// for the interpreters that it names.
 pub fn names_but(shell: &Shell, reads_itself: fn(&str) -> bool) -> Vec<Name> {
     let mut out = Vec::new();
-    let looped: Vec<Word> = shell.commands.iter().flat_map(|c| found_by_loop(shell, c)).collect();
+    let finds = Finds::new(shell);
+    let looped = finds.by_loops();
     for (i, c) in shell.commands.iter().enumerate() {
         let mut own = of(c, &visible(shell, i), reads_itself);
         if own.iter().any(|n| has(&n.text, FOUND)) || own.iter().any(|n| any(&n.text, b"$")) && handed(c) {
-            let words = found(shell, c, &looped);
+            let words = finds.to(i, &looped);
             replace(&mut own, &words, |t| has(t, FOUND) || any(t, b"$"));
         }
         if !looped.is_empty() && (in_loop(c) || c.words.iter().any(|w| has(&w.text, "$(") || has(&w.text, "<("))) {
