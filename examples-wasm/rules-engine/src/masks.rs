@@ -31,6 +31,9 @@ const TOGETHER: usize = 64; // texts of one question
 impl Masks {
     /// Notes where the pattern matches; None when that is too much to tell.
     pub fn search(&mut self, facts: &Facts, leaves: &Leaves, pattern: &Pattern, label: &'static str, rule: &'static str) -> Read<Option<()>> {
+        if self.full() {
+            return Ok(Some(()));
+        }
         // The number of the text, where the piece stands in it, and the piece.
         let mut open: Vec<(usize, usize, &str)> = Vec::new();
         let mut pointers = BTreeMap::new();
@@ -86,11 +89,20 @@ impl Masks {
                 if self.matches > MATCHES || self.again > AGAIN {
                     return Ok(None);
                 }
+                if self.full() {
+                    return Ok(Some(()));
+                }
                 from = to;
             }
             open = next;
         }
         Ok(Some(()))
+    }
+
+    /// Whether there are more texts than effects, also when rules set the places of some otherwise: then nothing is
+    /// replaced, and the rest need not be found.
+    fn full(&self) -> bool {
+        self.texts.len() > 2 * MOST
     }
 
     /// The pointers and the new texts.
