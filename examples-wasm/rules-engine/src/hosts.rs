@@ -10,6 +10,8 @@ use crate::few::Few;
 
 const MANY: usize = 4096; // of one call
 const NAMED: usize = 16 << 10; // times that a host is named in one call
+const AUTHORITY: usize = 1024; // bytes of a host with what stands round it
+const NAME: usize = 255; // bytes of a host's name, as DNS has them
 const TOO_MANY: &str = "the call names more hosts than can be told";
 
 /// Hosts that are named, and why there may be others that cannot be told.
@@ -126,15 +128,18 @@ fn push_host(found: &mut Hosts, rest: &str) {
 
 /// The host at the start of what follows a scheme; None when programs may read it differently.
 fn host_of(rest: &str) -> Option<String> {
-    let end = rest.find(|c: char| matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>' | ')' | ' ' | '\n' | '\t' | ',')).unwrap_or(rest.len());
-    let authority = &rest[..end];
-    if authority.contains('\\') || authority.contains('%') || !authority.is_ascii() || authority.bytes().any(|b| b < 0x20) {
+    let ends = |b: &u8| matches!(b, b'/' | b'?' | b'#' | b'"' | b'\'' | b'<' | b'>' | b')' | b' ' | b'\n' | b'\t' | b',');
+    let looked = &rest.as_bytes()[..rest.len().min(AUTHORITY + 1)];
+    let end = looked.iter().position(ends).unwrap_or(looked.len());
+    if end > AUTHORITY || looked[..end].iter().any(|b| matches!(b, b'\\' | b'%' | 0..=0x1f | 0x80..=0xff)) {
         return None;
     }
+    let authority = &rest[..end];
     let name = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
     let name = match name.strip_prefix('[') {
         Some(six) => six.split(']').next().unwrap_or(""),
         None => name.split(':').next().unwrap_or(""),
     };
-    Some(name.trim_end_matches('.').to_ascii_lowercase())
+    let name = name.trim_end_matches('.');
+    (name.len() <= NAME).then(|| name.to_ascii_lowercase())
 }
