@@ -236,7 +236,7 @@ func isJSON(resp *http.Response) bool {
 	return strings.TrimSpace(kind) == "application/json"
 }
 
-// refusal reads a problem; whatever is none is a daemon that is not well.
+// refusal reads a problem. An answer of another form means that the daemon is not well.
 func refusal(resp *http.Response, b []byte) error {
 	var p wire.Problem
 	if !isJSON(resp) || json.Unmarshal(b, &p) != nil || p.Error.Code == "" {

@@ -219,7 +219,7 @@ func TestAnotherUserListens(t *testing.T) {
 	if os.Getuid() != 0 {
 		return
 	}
-	const nobody = 65534
+	const otherUser = 65534
 	dir := tokenDir(t)
 	path := filepath.Join(dir, daemonapi.SocketName)
 	exe := filepath.Join(dir, "impostor")
@@ -229,7 +229,7 @@ func TestAnotherUserListens(t *testing.T) {
 	}
 	cmd := exec.Command(exe, "-test.run=^TestImpostorProcess$")
 	cmd.Env = []string{impostorEnv + "=" + path}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUser, Gid: otherUser}}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -403,7 +403,7 @@ func TestConnect(t *testing.T) {
 	}
 	if _, err := c.Ask(t.Context(), "claude-code", "Stop", []byte("{}")); !errors.Is(err, ErrSick) ||
 		errors.Is(err, ErrNotRunning) {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("no daemon listens: %v", err)
 	}
 	changes := map[string]func() error{
 		"others write to it":         func() error { return os.Chmod(dir, 0o777) },

@@ -201,7 +201,7 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer, e effect) 
 			prompt, _ := phases.Get(d.final[1], "/child/prompt")
 			want, _ = phases.Set(want, "/prompt", prompt)
 			if _, tools := phases.Get(d.final[1], "/child/tools"); tools {
-				t.Fatalf("the child's tools were narrowed and nobody told: %s", ans.Stdout)
+				t.Fatalf("the child's tools were narrowed without a word: %s", ans.Stdout)
 			}
 		}
 		if !same(e.input, parseObject(want)) {
@@ -241,7 +241,7 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer, e effect) 
 			for _, ptr := range phases.Diff(d.first[i], d.final[i]) {
 				recordOnly := phases.Covers("/args", ptr) && (s.event == "PostToolBatch" || s.event == "PostToolUseFailure")
 				if !recordOnly && !isAudit(s.event) {
-					t.Fatalf("%s was changed, and nobody told: %s", ptr, ans.Stdout)
+					t.Fatalf("%s was changed without a word: %s", ptr, ans.Stdout)
 				}
 			}
 		}

@@ -29,7 +29,7 @@ func findShown(s string, add func(kind string, from, to int)) {
 	}
 }
 
-// findPrinted finds the line that a command prints for a variable whose name tells what it is.
+// findPrinted finds the line that a command prints for a variable that is a secret by its name.
 func findPrinted(s, mark string, add func(kind string, from, to int)) {
 	for at := 0; ; {
 		i := strings.Index(s[at:], mark)

@@ -87,7 +87,7 @@ func check(t *testing.T, p *process, sent map[string]*shot) {
 			continue
 		}
 		if sent[e.Invocation] == nil {
-			t.Errorf("event %d is about an action that nobody asked about", e.Seq)
+			t.Errorf("event %d is about an action that no program asked about", e.Seq)
 		}
 		if _, twice := onRecord[e.Invocation]; twice {
 			t.Errorf("two verdicts on %s", e.Invocation)

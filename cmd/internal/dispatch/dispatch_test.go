@@ -113,7 +113,7 @@ func TestRuntime(t *testing.T) {
 		"bytes for no event":      {[]byte("garbage"), "", "", true},
 		"a start cut off":         {event("SessionStart", "")[:60], "SessionStart", "systemMessage", true},
 		"another event":           {bash, "Stop", `"continue":false`, false},
-		"an event nobody knows":   {event("Frobnicate", ""), "", "", true},
+		"an unknown event":        {event("Frobnicate", ""), "", "", true},
 		"a tool without its name": {event("PreToolUse", ""), "PreToolUse", "deny", false},
 	} {
 		h := &host{invoke: allow}

@@ -136,8 +136,8 @@ type answer struct {
 	Notes  []string `json:"notes"`
 }
 
-// problem reads a refusal, wire.Problem as far as it is passed on; whatever is none is a daemon
-// that is not well, as otherwise says.
+// problem reads a refusal, wire.Problem as far as it is passed on. An answer of another form means that the
+// daemon is not well, as otherwise says.
 func problem(body []byte, otherwise string) error {
 	var p struct {
 		Error struct {

@@ -87,7 +87,7 @@ func TestBrokenReferrersAreSkipped(t *testing.T) {
 			m.Subject.Digest = phases.ByteDigest([]byte("another manifest"))
 			f.attachRaw(encode(t, m))
 		}, ErrLayout},
-		{"nobody's", func(t *testing.T, f *fake) {
+		{"of no signer", func(t *testing.T, f *fake) {
 			m := good(f, "x")
 			m.Subject = nil
 			f.attachRaw(encode(t, m))

@@ -156,7 +156,7 @@ func TestPushRefusals(t *testing.T) {
 		"too much evidence":  {ref, module("x"), many, ErrTooLarge},
 		"too large evidence": {ref, module("x"), []Evidence{bundle(strings.Repeat("x", MaxEvidence+1))}, ErrTooLarge},
 		"empty evidence":     {ref, module("x"), []Evidence{bundle("")}, ErrTooLarge},
-		"nobody there":       {ref, module("x"), nil, ErrUnavailable},
+		"no registry there":  {ref, module("x"), nil, ErrUnavailable},
 	} {
 		_, err := New(Options{}).Push(context.Background(), c.ref, c.module, c.evidence)
 		t.Run(name, func(t *testing.T) { wantClass(t, err, c.class, "") })

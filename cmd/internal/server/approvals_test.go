@@ -140,7 +140,7 @@ func TestApprovalsOverTheDaemon(t *testing.T) {
 		}
 	}
 	if v := ask(t, c); v.Decision != phases.Ask {
-		t.Fatalf("nobody has decided, and it is %s", v.Decision)
+		t.Fatalf("no person has decided, and it is %s", v.Decision)
 	}
 	// A wait ends with the decision.
 	waited := make(chan approvals.Item, 1)

@@ -48,11 +48,11 @@ func TestAnotherUserIsRefused(t *testing.T) {
 	if err := os.Chmod(d.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	const nobody = 65534
-	if out := run(nobody); !strings.Contains(out, "permission denied") {
+	const otherUser = 65534
+	if out := run(otherUser); !strings.Contains(out, "permission denied") {
 		t.Errorf("the mode of the socket lets others in: %s", out)
 	}
-	if out := at(framed, nobody); !strings.Contains(out, "permission denied") {
+	if out := at(framed, otherUser); !strings.Contains(out, "permission denied") {
 		t.Errorf("the mode of the framed socket lets others in: %s", out)
 	}
 	for _, socket := range []string{d.server.Socket(), framed} {
@@ -60,10 +60,10 @@ func TestAnotherUserIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out := run(nobody); !strings.HasPrefix(out, "403 ") || !strings.Contains(out, wire.CodeForbidden) {
+	if out := run(otherUser); !strings.HasPrefix(out, "403 ") || !strings.Contains(out, wire.CodeForbidden) {
 		t.Errorf("another user got in: %s", out)
 	}
-	if out := at(framed, nobody); !strings.HasPrefix(out, `{"status":403,"error":{"code":"forbidden",`) {
+	if out := at(framed, otherUser); !strings.HasPrefix(out, `{"status":403,"error":{"code":"forbidden",`) {
 		t.Errorf("another user got in by a frame: %s", out)
 	}
 }
