@@ -276,22 +276,31 @@ func TestUsage(t *testing.T) {
 // An answer that cannot be written is no answer.
 func TestAnswersThatAreNotRead(t *testing.T) {
 	for event, want := range noes() {
-		dir := stateDir(t)
-		doc, err := json.Marshal(map[string]any{"stdout": `{}`, "exit": 0})
-		if err != nil {
-			t.Fatal(err)
-		}
-		daemon(t, dir, ok("application/json", string(doc)))
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer null.Close()
-		for name, out := range map[string]io.Writer{"broken": brokenWriter{}, "null device": null} {
-			c := hookcmd.Command{In: strings.NewReader(payload(event)), Out: out, Err: io.Discard,
+		for _, c := range []struct {
+			answer, name string
+			out          io.Writer
+			exit         int
+		}{
+			{`{}`, "broken", brokenWriter{}, want.exit},
+			{`{"systemMessage":"x"}`, "broken", brokenWriter{}, want.exit},
+			{`{"systemMessage":"x"}`, "null device", null, want.exit},
+			{`{}`, "null device", null, 0}, // says nothing: not to read it is to go on, as it means
+		} {
+			doc, err := json.Marshal(map[string]any{"stdout": c.answer, "exit": 0})
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := stateDir(t)
+			daemon(t, dir, ok("application/json", string(doc)))
+			cmd := hookcmd.Command{In: strings.NewReader(payload(event)), Out: c.out, Err: io.Discard,
 				Getenv: func(string) string { return dir }}
-			if code := c.Main(t.Context(), []string{"--runtime", "claude-code"}); code != want.exit {
-				t.Errorf("%s, %s: exit %d, want %d", event, name, code, want.exit)
+			if code := cmd.Main(t.Context(), []string{"--runtime", "claude-code"}); code != c.exit {
+				t.Errorf("%s, %s, %s: exit %d, want %d", event, c.answer, c.name, code, c.exit)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use belay_hook as hook;
 use hook::analysis::{self, Command, Shell, Word};
 use hook::json::{object, Value};
-use hook::{input, Kind};
+use hook::{input, raw, Kind};
 
 use crate::arguments;
 use crate::bytes;
@@ -116,7 +116,8 @@ fn kept<T: Clone>(all: &ByPointer<T>, at: &str, make: impl FnOnce() -> T) -> T {
 const TEXT: usize = 250; // for each text among the arguments
 const LINE: usize = 260; // for each line of a patch
 const SIZE: usize = 40; // for each byte of a document whose size is taken
-const PARSE: usize = 1000; // for each byte of a text of a shell, with what the reply says
+const PARSE: usize = 800; // for each byte of a text of a shell, as the host charges it
+const REPLY: usize = 300; // for each byte of what the host says about it
 const UNTIL: usize = 64; // bytes of a text that cost nothing
 
 impl Facts {
@@ -238,6 +239,9 @@ impl Facts {
                 }
                 match analysis::shell_parse_with_programs(line) {
                     Ok((shell, told)) => {
+                        // The reply says of many short words ten times as much as the text has.
+                        let reply = unsafe { raw::reply_read(core::ptr::null_mut(), 0) };
+                        self.work.take(REPLY * usize::try_from(reply).unwrap_or(0));
                         programs::add(&told, &mut found);
                         add_shell(&mut found, shell);
                     }
