@@ -132,7 +132,8 @@ func (o *Outcome) express(runtime string, first phases.Phase) {
 		var kept []string
 		for _, ptr := range o.Changed[i] {
 			switch {
-			case carries != "" && phases.Covers(carries, ptr):
+			case carries != "" && phases.Covers(carries, ptr),
+				i == 0 && slices.ContainsFunc(row.CarriesMore, func(more string) bool { return phases.Covers(more, ptr) }):
 				kept = append(kept, ptr)
 			case slices.ContainsFunc(row.Records, func(record string) bool { return phases.Covers(record, ptr) }):
 			default:

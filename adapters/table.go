@@ -47,6 +47,9 @@ type Expresses struct {
 	// Carries has for each step the pointer at or below which a changed action reaches the
 	// runtime; "" or no entry means that no change does.
 	Carries []string
+	// CarriesMore are further such pointers of the first step, for a runtime that takes several parts
+	// of an action back, each on its own.
+	CarriesMore []string
 	// Records are pointers at or below which a change is for the record alone: the runtime goes on
 	// without it, and Outcome.Changed does not name it. "" means the whole action.
 	Records []string

@@ -1,0 +1,28 @@
+package geminicli
+
+import "github.com/belay-hooks/belay/adapters"
+
+// Failure returns the block form of the payload's event for anything that went wrong before there
+// was a verdict. It works on any bytes: the event is the one that the caller was registered for
+// (opts.Event), else the one that the payload names as far as it can be read, else none, and then
+// exit 2 with a reason is what blocks most. Where both count, JSON and exit 2 say the same: Gemini CLI
+// takes a standard output that is no JSON for the reason, so that a truncated one blocks as well.
+func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.Answer {
+	reason := adapters.Reason("", adapters.SafeReason(cause), "no decision could be made")
+	session := adapters.SessionOf(adapter{}, b, opts)
+	event := opts.Event
+	if event == "" {
+		event = adapters.TextOf("hook_event_name", b, opts)
+	}
+	info, known := events[event]
+	if !known {
+		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason, Session: session}
+	}
+	ans := blockForm(event, info, reason)
+	ans.Stderr, ans.Session = reason, session
+	ans.GoesOnAt2 = info.form == formStop
+	if info.form == formDeny {
+		ans.Exit = 2
+	}
+	return oneLine(ans)
+}
