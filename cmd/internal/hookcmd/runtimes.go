@@ -7,6 +7,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
 // registry is the one list of runtimes: the commands, the daemon and the API's description read it.
@@ -14,6 +15,7 @@ func registry() []adapters.Adapter {
 	return []adapters.Adapter{
 		claudecode.New(),
 		codex.New(),
+		opencode.New(),
 	}
 }
 
