@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/adapters"
-	"github.com/belay-hooks/belay/adapters/internal/payload"
 	"github.com/belay-hooks/belay/adapters/internal/verdictcases"
 	"github.com/belay-hooks/belay/adapters/opencode"
 	"github.com/belay-hooks/belay/phases"
@@ -31,23 +30,12 @@ type sample struct {
 	payload []byte
 }
 
-// samples returns every payload of testdata/events (written examples) and testdata/captured (the arguments of a
-// function as a running client gave them), in the form in which the plugin sends them.
+// samples returns every payload of testdata/events (written examples, whose input is the payload) and
+// testdata/captured (the arguments of a function as a running client gave them), in the form in which the plugin
+// sends them.
 func samples(t testing.TB) []sample {
 	t.Helper()
 	var out []sample
-	add := func(name, event string, arguments jsontext.Value) {
-		p := payload.Of(event, arguments)
-		o := new(payload.Object).Str("event", event).Str("session", "ses_root").Str("directory", "/home/dev/project").
-			Raw("input", p.Required("input"))
-		if v, ok := p.Find("output"); ok {
-			o.Raw("output", v)
-		}
-		if p.Err() != nil {
-			t.Fatalf("%s: %v", name, p.Err())
-		}
-		out = append(out, sample{name, event, o.Value()})
-	}
 	for _, dir := range []string{"events", "captured"} {
 		files, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
 		if err != nil || len(files) == 0 {
@@ -55,37 +43,21 @@ func samples(t testing.TB) []sample {
 		}
 		for _, f := range files {
 			b := jsontext.Value(readFile(t, f))
-			base := strings.TrimSuffix(filepath.Base(f), ".json")
 			if dir == "events" {
 				v, ok := phases.Get(b, "/input")
 				if !ok {
 					t.Fatalf("%s has no input", f)
 				}
-				add(dir+"."+base, base, v)
-				continue
+				b = v
 			}
-			switch bus, is := strings.CutPrefix(base, "event."); {
-			case is:
-				arguments := new(payload.Object).Raw("input", new(payload.Object).Raw("event", b).Value()).Value()
-				add("captured."+base, "event", arguments)
-				if bus == "permission.asked" {
-					add("captured."+bus, bus, arguments)
-				}
-			case base == "config":
-				add("captured."+base, base, new(payload.Object).Raw("input", b).Value())
-			default:
-				add("captured."+base, strings.TrimSuffix(base, ".bash"), b)
+			event, ok := phases.GetString(b, "/event")
+			if !ok {
+				t.Fatalf("%s names no event", f)
 			}
+			out = append(out, sample{dir + "." + strings.TrimSuffix(filepath.Base(f), ".json"), event, b})
 		}
 	}
-	return append(out, taskSample())
-}
-
-// taskSample is a call that starts a subagent.
-func taskSample() sample {
-	return sample{"written.task", "tool.execute.before", []byte(`{"event":"tool.execute.before","session":"ses_root",` +
-		`"directory":"/home/dev/project","input":{"tool":"task","sessionID":"ses_root","callID":"call_1"},"output":{"args":` +
-		`{"description":"look","prompt":"Look for the bug","subagent_type":"general"}}}`)}
+	return out
 }
 
 func payloadOf(t testing.TB, name string) []byte {
@@ -182,8 +154,8 @@ func TestEncodeGolden(t *testing.T) {
 			for _, c := range verdictcases.Of(t, a, argument, ev) {
 				add(c.Name, a.Encode(ev, c.Verdicts))
 			}
-			add("failure",
-				a.Failure(s.payload, adapters.Options{}, phases.NewFault(phases.KindStore, "the record could not be written", nil)))
+			fault := phases.NewFault(phases.KindStore, "the record could not be written", nil)
+			add("failure", a.Failure(s.payload, adapters.Options{}, fault))
 			add("failure_truncated", a.Failure(s.payload[:len(s.payload)-2], adapters.Options{}, os.ErrClosed))
 			add("no_verdict", a.Encode(ev, nil))
 			golden(t, "encode/"+s.name+".json", pretty(t, out))
@@ -227,7 +199,7 @@ func TestPhases(t *testing.T) {
 	seen := map[string]bool{"permission.asked": true}
 	for _, s := range samples(t) {
 		name := s.event
-		if strings.Contains(string(s.payload), `"tool":"task"`) {
+		if tool, _ := phases.GetString(s.payload, "/input/tool"); tool == "task" && strings.HasSuffix(name, ".before") {
 			name += "[task]"
 		}
 		if name == "permission.asked" {

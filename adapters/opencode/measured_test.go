@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/adapters/internal/verdictcases"
 	"github.com/belay-hooks/belay/adapters/opencode"
@@ -32,17 +30,21 @@ func TestMeasured(t *testing.T) {
 		ways[r.Event+"/"+r.Case] = r.Client
 	}
 	for way, want := range map[string]string{
-		"tool.execute.before/throw":                               "blocked",
-		"tool.execute.before/mutate-args-field":                   "input_rewritten",
-		"tool.execute.after/throw":                                "output_replaced",
-		"tool.execute.after/set-output":                           "output_replaced",
-		"chat.message/throw":                                      "failed",
-		"chat.params/set-temperature":                             "input_rewritten",
-		"experimental.text.complete/set-text":                     "model_reply_replaced",
-		"permission.ask/status-deny":                              "hook_not_called", // so that the bus event stands in its place
-		"tool.execute.before/never-resolves":                      "hung",            // so that the plugin has a deadline
-		"tool.execute.before/return-value":                        "ran",             // so that the plugin returns nothing
-		"tool.execute.before/replace-args-object":                 "ran",             // so that it changes members in place
+		"tool.execute.before/throw":             "blocked",
+		"tool.execute.before/mutate-args-field": "input_rewritten",
+		"tool.execute.after/throw":              "output_replaced",
+		"tool.execute.after/set-output":         "output_replaced",
+		"chat.message/throw":                    "failed",
+		"chat.params/set-temperature":           "input_rewritten",
+		"experimental.text.complete/set-text":   "model_reply_replaced",
+		// so that the bus event stands in its place
+		"permission.ask/status-deny": "hook_not_called",
+		// so that the plugin has a deadline
+		"tool.execute.before/never-resolves": "hung",
+		// so that the plugin returns nothing
+		"tool.execute.before/return-value": "ran",
+		// so that it changes members in place
+		"tool.execute.before/replace-args-object":                 "ran",
 		"experimental.chat.system.transform/replace-system-array": "ran",
 	} {
 		if ways[way] != want {
@@ -97,7 +99,7 @@ func TestEveryBlockHolds(t *testing.T) {
 		}
 		for _, b := range [][]byte{s.payload, s.payload[:len(s.payload)/2], nil} {
 			check("a failure", a.Failure(b, adapters.Options{Event: s.event}, phases.NewFault(phases.KindStore, "x", nil)))
-			check("a failure of an unnamed event", a.Failure(b, adapters.Options{}, phases.NewFault(phases.KindStore, "x", nil)))
+			check("one of no known event", a.Failure(b, adapters.Options{}, phases.NewFault(phases.KindStore, "x", nil)))
 		}
 	}
 }
@@ -106,7 +108,7 @@ func TestEveryBlockHolds(t *testing.T) {
 func TestNoKeys(t *testing.T) {
 	seen := false
 	for _, s := range samples(t) {
-		seen = seen || jsontext.Value(s.payload).Kind() == '{' && contains(s.payload, "example-key")
+		seen = seen || contains(s.payload, "example-key")
 		for _, st := range decode(t, s).Steps {
 			wire, err := phases.EncodeInvocation(st.Invocation)
 			if err != nil || contains(wire, "example-key") {

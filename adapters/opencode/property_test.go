@@ -59,7 +59,8 @@ func genVerdict(t *rapid.T, step adapters.Step, d *drawn) phases.Verdict {
 		v.Decision = rapid.SampledFrom([]phases.Decision{"", "deny", "ALLOW"}).Draw(t, "nonsense")
 		d.closed = true
 	case 2:
-		v.Action = rapid.SampledFrom([]jsontext.Value{nil, jsontext.Value(`{`), jsontext.Value(`{"x":1}`)}).Draw(t, "no action")
+		bad := []jsontext.Value{nil, jsontext.Value(`{`), jsontext.Value(`{"x":1}`)}
+		v.Action = rapid.SampledFrom(bad).Draw(t, "no action")
 		d.closed = true
 		return v
 	case 3:
@@ -79,7 +80,8 @@ func genVerdict(t *rapid.T, step adapters.Step, d *drawn) phases.Verdict {
 	case 7:
 		if inv.Phase == phases.Spawn || inv.Phase == phases.StateTransition {
 			v.Scopes.Tools = phases.Scope{"read"}
-			v.Hooks = []phases.HookReport{{Hook: "c", Mode: phases.Enforce, Effects: []phases.Effect{{Kind: phases.EffectClamp}}}}
+			v.Hooks = []phases.HookReport{{Hook: "c", Mode: phases.Enforce,
+				Effects: []phases.Effect{{Kind: phases.EffectClamp}}}}
 			d.closed = true
 		}
 	}
@@ -170,7 +172,7 @@ func checkDecided(t *rapid.T, s sample, ev adapters.Event, d *drawn, e effect) {
 
 // TestRun: a verdict that is an error, and a panic, give the event's block form.
 func TestRun(t *testing.T) {
-	payload := payloadOf(t, "written.task")
+	payload := payloadOf(t, "events.tool.execute.before.task")
 	boom := func(f func() (phases.Verdict, error)) {
 		t.Helper()
 		ans, err := adapters.Run(context.Background(), opencode.New(), payload, adapters.Options{},
