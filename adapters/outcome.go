@@ -125,15 +125,10 @@ func (o *Outcome) add(runtime string, ev Event, step Step, v *phases.Verdict) er
 func (o *Outcome) express(runtime string, first phases.Phase) {
 	row := o.row
 	for i := range o.Changed {
-		carries := ""
-		if i < len(row.Carries) {
-			carries = row.Carries[i]
-		}
 		var kept []string
 		for _, ptr := range o.Changed[i] {
 			switch {
-			case carries != "" && phases.Covers(carries, ptr),
-				i == 0 && slices.ContainsFunc(row.CarriesMore, func(more string) bool { return phases.Covers(more, ptr) }):
+			case row.Carried(i, ptr):
 				kept = append(kept, ptr)
 			case slices.ContainsFunc(row.Records, func(record string) bool { return phases.Covers(record, ptr) }):
 			default:

@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -59,6 +60,14 @@ type Expresses struct {
 	Context bool
 	// Timeout is how long the runtime waits for the answer to this event; 0: Table.Timeout.
 	Timeout time.Duration
+}
+
+// Carried reports whether a change at the pointer of the step's action reaches the runtime.
+func (e Expresses) Carried(step int, ptr string) bool {
+	if step < len(e.Carries) && e.Carries[step] != "" && phases.Covers(e.Carries[step], ptr) {
+		return true
+	}
+	return step == 0 && slices.ContainsFunc(e.CarriesMore, func(p string) bool { return phases.Covers(p, ptr) })
 }
 
 // Next is the method of Adapter: a block ends the event, and so does an ask that waits in belay's

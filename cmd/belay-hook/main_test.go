@@ -15,7 +15,8 @@ import (
 func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
-		module + "adapters", module + "adapters/claude-code", module + "adapters/codex", module + "adapters/opencode",
+		module + "adapters", module + "adapters/claude-code", module + "adapters/codex", module + "adapters/gemini-cli",
+		module + "adapters/opencode",
 		module + "adapters/internal/payload",
 		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/notes", module + "phases",
 		module + "internal/daemonapi", // where the socket is, who listens, and one question

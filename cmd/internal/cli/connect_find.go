@@ -23,7 +23,9 @@ type foundRuntime struct {
 }
 
 // clients are the programs of the runtimes.
-func clients() map[string]string { return map[string]string{"claude-code": "claude", "codex": "codex"} }
+func clients() map[string]string {
+	return map[string]string{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini"}
+}
 
 // connectFind says which runtimes are here, and what connect would do. It writes nothing.
 func (a *App) connectFind(o connectOptions) error {
@@ -88,10 +90,7 @@ func (a *App) findRuntimes() ([]foundRuntime, error) {
 		if path, err := exec.LookPath(clients()[name]); err == nil {
 			f.Program, _ = filepath.Abs(path)
 		}
-		dir := place.Claude
-		if name == "codex" {
-			dir = place.Codex
-		}
+		dir := map[string]string{"claude-code": place.Claude, "codex": place.Codex, "gemini-cli": place.Gemini}[name]
 		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 			f.Settings = dir
 		}

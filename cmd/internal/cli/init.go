@@ -70,7 +70,7 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 		return err
 	}
 	fmt.Fprintf(a.Out,
-		"\nNext:\n  edit %s\n  belay connect claude-code (or codex)\n  belay hook list\n  echo '{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\"args\":{\"command\":\"rm -rf /\"}}}' | belay eval\n", safe(file))
+		"\nNext:\n  edit %s\n  belay connect claude-code (or codex, gemini-cli)\n  belay hook list\n  echo '{\"phase\":\"pre_tool\",\"action\":{\"tool\":\"exec\",\"args\":{\"command\":\"rm -rf /\"}}}' | belay eval\n", safe(file))
 	return nil
 }
 

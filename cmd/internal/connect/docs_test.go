@@ -24,7 +24,7 @@ func TestWaysAreDocumented(t *testing.T) {
 			if w.Open(l) {
 				cell = "**open**"
 			}
-			if l == connect.Local && w.Runtime == "codex" {
+			if l == connect.Local && w.Runtime != "claude-code" {
 				cell = "–"
 			}
 			rows += " " + cell + " |"

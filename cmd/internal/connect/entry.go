@@ -144,7 +144,7 @@ func needsQuotes(r rune) bool {
 
 // text encodes a value on one line, with a blank after colons and commas.
 func text(v any) (jsontext.Value, error) {
-	out, err := json.Marshal(v, jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
+	out, err := json.Marshal(v, json.Deterministic(true), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}

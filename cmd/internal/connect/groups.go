@@ -8,16 +8,25 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/internal/jsonedit"
 )
 
-// groups is the form that Claude Code and Codex share: an object `hooks` with a list for each
+// groups is the form that Claude Code, Codex and Gemini CLI share: an object `hooks` with a list for each
 // event, of groups that hold handlers. Belay has one group with one handler for an event.
 type groups struct {
 	runtime string
 	events  []string // that belay is registered for
 	group   func(event string) (jsontext.Value, error)
 	command func(src []byte, handler *jsonedit.Node) []string // the words that a handler starts
+}
+
+// alone says what keeps other hooks out, where something does.
+func (g groups) alone() string {
+	if g.runtime == geminicli.Runtime {
+		return " Gemini CLI has no setting that keeps other hooks out."
+	}
+	return " Managed settings keep all other hooks out."
 }
 
 // place is a handler of belay's in the list of an event.

@@ -11,6 +11,7 @@ import (
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/internal/jsonedit"
 )
 
@@ -64,6 +65,9 @@ func Examine(name string, place Place, state string, read Reader) []Finding {
 	case codex.Runtime:
 		l.events = codex.Events()
 		l.codex(place, read)
+	case geminicli.Runtime:
+		l.events = geminicli.Events()
+		l.gemini(place, read)
 	}
 	l.danger(place, read)
 	return l.conclude()
@@ -166,7 +170,7 @@ func (l *look) gather(g groups, level Level, path string, src []byte, check func
 			check(group.Member("hooks").Elements[p.handler], &r)
 			l.entry(&r)
 		}
-		if list.Kind != '[' || event != "PreToolUse" && event != "PermissionRequest" {
+		if list.Kind != '[' || !changesCalls(event) {
 			continue
 		}
 		for i, group := range list.Elements {
@@ -180,8 +184,13 @@ func (l *look) gather(g groups, level Level, path string, src []byte, check func
 	}
 	if len(rivals) > 0 {
 		l.say(Warn, path+" has other hooks on "+strings.Join(rivals, ", "),
-			"They can change a command after belay has judged it. Managed settings keep all other hooks out.")
+			"They can change a command after belay has judged it."+g.alone())
 	}
+}
+
+// changesCalls reports whether another hook on the event can change a call after belay has judged it.
+func changesCalls(event string) bool {
+	return event == "PreToolUse" || event == "PermissionRequest" || event == "BeforeTool"
 }
 
 // entry checks what every runtime's entries have in common.

@@ -10,6 +10,7 @@ import (
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 )
 
 // Level is the one of a runtime's settings that the entries go to.
@@ -24,7 +25,7 @@ const (
 )
 
 // Runtimes returns the runtimes that can be connected.
-func Runtimes() []string { return []string{claudecode.Runtime, codex.Runtime} }
+func Runtimes() []string { return []string{claudecode.Runtime, codex.Runtime, geminicli.Runtime} }
 
 // Levels returns the levels that a runtime has, from the one that holds least; none for a name
 // that is no runtime.
@@ -32,7 +33,7 @@ func Levels(name string) []Level {
 	switch name {
 	case claudecode.Runtime:
 		return []Level{Local, Project, User, Managed}
-	case codex.Runtime:
+	case codex.Runtime, geminicli.Runtime:
 		return []Level{Project, User, Managed}
 	}
 	return nil
@@ -42,6 +43,7 @@ func Levels(name string) []Level {
 type Place struct {
 	Claude  string // the directory of Claude Code's user settings
 	Codex   string // the directory of Codex's user settings
+	Gemini  string // the directory of Gemini CLI's user settings
 	Project string
 	Root    string // before the paths of managed settings; "" is this system's own
 }
@@ -53,7 +55,10 @@ func Places(getenv func(string) string, project string) (Place, error) {
 		home = getenv("USERPROFILE")
 	}
 	p := Place{Claude: getenv("CLAUDE_CONFIG_DIR"), Codex: getenv("CODEX_HOME"), Project: project}
-	if home == "" && (p.Claude == "" || p.Codex == "") {
+	if dir := getenv("GEMINI_CLI_HOME"); dir != "" { // it stands for the home itself
+		p.Gemini = filepath.Join(dir, ".gemini")
+	}
+	if home == "" && (p.Claude == "" || p.Codex == "" || p.Gemini == "") {
 		return Place{}, &Error{Reason: "there is no home directory", Advice: "Set HOME.", Err: ErrUsage}
 	}
 	if p.Codex != "" { // Codex itself follows links of this one, and of no other
@@ -66,7 +71,10 @@ func Places(getenv func(string) string, project string) (Place, error) {
 	if p.Claude == "" {
 		p.Claude = filepath.Join(home, ".claude")
 	}
-	for _, d := range []*string{&p.Claude, &p.Codex, &p.Project} {
+	if p.Gemini == "" {
+		p.Gemini = filepath.Join(home, ".gemini")
+	}
+	for _, d := range []*string{&p.Claude, &p.Codex, &p.Gemini, &p.Project} {
 		abs, err := filepath.Abs(*d)
 		if err != nil {
 			return Place{}, err
@@ -77,14 +85,14 @@ func Places(getenv func(string) string, project string) (Place, error) {
 }
 
 // managedDirs are the directories of managed settings.
-func managedDirs() (claudeDir, codexDir string) {
+func managedDirs() (claudeDir, codexDir, geminiDir string) {
 	switch runtime.GOOS {
 	case "darwin":
-		return "/Library/Application Support/ClaudeCode", "/private/etc/codex"
+		return "/Library/Application Support/ClaudeCode", "/private/etc/codex", "/Library/Application Support/GeminiCli"
 	case "windows":
-		return `C:\Program Files\ClaudeCode`, `C:\ProgramData\OpenAI\Codex`
+		return `C:\Program Files\ClaudeCode`, `C:\ProgramData\OpenAI\Codex`, `C:\ProgramData\gemini-cli`
 	}
-	return "/etc/claude-code", "/etc/codex"
+	return "/etc/claude-code", "/etc/codex", "/etc/gemini-cli"
 }
 
 // file is one file of a runtime's settings.
@@ -97,6 +105,7 @@ type kind string
 
 const (
 	kindClaude       kind = "claude"
+	kindGemini       kind = "gemini"
 	kindCodexHooks   kind = "hooks.json"
 	kindCodexConfig  kind = "config.toml"
 	kindCodexManaged kind = "requirements.toml"
@@ -105,7 +114,7 @@ const (
 // files returns the files of a level in the order in which they are written: the stored trust
 // comes before the hooks, which run only with it.
 func (p Place) files(name string, level Level) []file {
-	claudeDir, codexDir := managedDirs()
+	claudeDir, codexDir, geminiDir := managedDirs()
 	switch name + " " + string(level) {
 	case "claude-code local":
 		return []file{{filepath.Join(p.Project, ".claude", "settings.local.json"), kindClaude}}
@@ -115,6 +124,12 @@ func (p Place) files(name string, level Level) []file {
 		return []file{{filepath.Join(p.Claude, "settings.json"), kindClaude}}
 	case "claude-code managed":
 		return []file{{filepath.Join(p.Root, claudeDir, "managed-settings.json"), kindClaude}}
+	case "gemini-cli project":
+		return []file{{filepath.Join(p.Project, ".gemini", "settings.json"), kindGemini}}
+	case "gemini-cli user":
+		return []file{{filepath.Join(p.Gemini, "settings.json"), kindGemini}}
+	case "gemini-cli managed":
+		return []file{{filepath.Join(p.Root, geminiDir, "settings.json"), kindGemini}}
 	case "codex project":
 		return []file{{filepath.Join(p.Codex, "config.toml"), kindCodexConfig},
 			{filepath.Join(p.Project, ".codex", "hooks.json"), kindCodexHooks}}
@@ -182,6 +197,8 @@ func Make(name string, level Level, place Place, hook Hook, connected bool, read
 		switch files[i].kind {
 		case kindClaude:
 			c.New, notes, err = claude(c.Old, level, hook, connected)
+		case kindGemini:
+			c.New, notes, err = gemini(c.Old, level, hook, connected)
 		case kindCodexHooks:
 			c.New, err = codexHooks(c.Old, hook, connected)
 			if !connected {

@@ -13,7 +13,7 @@ import (
 
 // place is where the tests' settings lie.
 func place() connect.Place {
-	return connect.Place{Claude: "/home/dev/.claude", Codex: "/home/dev/.codex", Project: "/src/app", Root: "/image"}
+	return connect.Place{Claude: "/home/dev/.claude", Codex: "/home/dev/.codex", Gemini: "/home/dev/.gemini", Project: "/src/app", Root: "/image"}
 }
 
 func hook() connect.Hook {

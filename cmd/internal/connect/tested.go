@@ -3,6 +3,7 @@ package connect
 import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 )
 
 // Tested returns the versions of a runtime's client that belay was run against.
@@ -12,6 +13,8 @@ func Tested(name string) []string {
 		return []string{"2.1.329", "2.1.330"}
 	case codex.Runtime:
 		return []string{"0.169.0"}
+	case geminicli.Runtime:
+		return []string{"0.61.0"}
 	}
 	return nil
 }

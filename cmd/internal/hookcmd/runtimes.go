@@ -7,6 +7,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
@@ -15,6 +16,7 @@ func registry() []adapters.Adapter {
 	return []adapters.Adapter{
 		claudecode.New(),
 		codex.New(),
+		geminicli.New(),
 		opencode.New(),
 	}
 }

@@ -173,7 +173,7 @@ func checkEvent(t *testing.T, ad adapters.Adapter, ev adapters.Event, row adapte
 func checkRewrite(t *testing.T, ev adapters.Event, row adapters.Expresses, i int, ptr string,
 	at func(func(adapters.Step, *phases.Verdict)) adapters.Answer, held func(string, adapters.Answer)) {
 	t.Helper()
-	carried := i < len(row.Carries) && row.Carries[i] != "" && phases.Covers(row.Carries[i], ptr)
+	carried := row.Carried(i, ptr)
 	recorded := slices.ContainsFunc(row.Records, func(r string) bool { return phases.Covers(r, ptr) })
 	changed := false
 	a := at(func(s adapters.Step, v *phases.Verdict) {
