@@ -24,7 +24,8 @@ type foundRuntime struct {
 
 // clients are the programs of the runtimes.
 func clients() map[string]string {
-	return map[string]string{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini"}
+	return map[string]string{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini",
+		"opencode": "opencode"}
 }
 
 // connectFind says which runtimes are here, and what connect would do. It writes nothing.
@@ -90,7 +91,8 @@ func (a *App) findRuntimes() ([]foundRuntime, error) {
 		if path, err := exec.LookPath(clients()[name]); err == nil {
 			f.Program, _ = filepath.Abs(path)
 		}
-		dir := map[string]string{"claude-code": place.Claude, "codex": place.Codex, "gemini-cli": place.Gemini}[name]
+		dir := map[string]string{"claude-code": place.Claude, "codex": place.Codex, "gemini-cli": place.Gemini,
+			"opencode": place.OpenCode}[name]
 		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 			f.Settings = dir
 		}

@@ -3,6 +3,7 @@ package connect_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func TestWaysAreDocumented(t *testing.T) {
 			if w.Open(l) {
 				cell = "**open**"
 			}
-			if l == connect.Local && w.Runtime != "claude-code" {
+			if !slices.Contains(connect.Levels(w.Runtime), l) {
 				cell = "–"
 			}
 			rows += " " + cell + " |"

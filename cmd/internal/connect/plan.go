@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
+	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
 // Level is the one of a runtime's settings that the entries go to.
@@ -25,7 +27,9 @@ const (
 )
 
 // Runtimes returns the runtimes that can be connected.
-func Runtimes() []string { return []string{claudecode.Runtime, codex.Runtime, geminicli.Runtime} }
+func Runtimes() []string {
+	return []string{claudecode.Runtime, codex.Runtime, geminicli.Runtime, opencode.Runtime}
+}
 
 // Levels returns the levels that a runtime has, from the one that holds least; none for a name
 // that is no runtime.
@@ -33,7 +37,7 @@ func Levels(name string) []Level {
 	switch name {
 	case claudecode.Runtime:
 		return []Level{Local, Project, User, Managed}
-	case codex.Runtime, geminicli.Runtime:
+	case codex.Runtime, geminicli.Runtime, opencode.Runtime:
 		return []Level{Project, User, Managed}
 	}
 	return nil
@@ -41,11 +45,14 @@ func Levels(name string) []Level {
 
 // Place says where the settings of runtimes lie. Paths are absolute.
 type Place struct {
-	Claude  string // the directory of Claude Code's user settings
-	Codex   string // the directory of Codex's user settings
-	Gemini  string // the directory of Gemini CLI's user settings
-	Project string
-	Root    string // before the paths of managed settings; "" is this system's own
+	Claude string // the directory of Claude Code's user settings
+	Codex  string // the directory of Codex's user settings
+	Gemini string // the directory of Gemini CLI's user settings
+	// OpenCode is the directory of OpenCode's user settings; Pure: the environment has it load no plugin.
+	OpenCode string
+	Pure     bool
+	Project  string
+	Root     string // before the paths of managed settings; "" is this system's own
 }
 
 // Places finds them from the environment.
@@ -58,7 +65,15 @@ func Places(getenv func(string) string, project string) (Place, error) {
 	if dir := getenv("GEMINI_CLI_HOME"); dir != "" { // it stands for the home itself
 		p.Gemini = filepath.Join(dir, ".gemini")
 	}
-	if home == "" && (p.Claude == "" || p.Codex == "" || p.Gemini == "") {
+	if dir := getenv("XDG_CONFIG_HOME"); dir != "" {
+		p.OpenCode = filepath.Join(dir, "opencode")
+	}
+	switch strings.ToLower(getenv("OPENCODE_PURE")) {
+	case "", "0", "false", "no", "off", "n":
+	default:
+		p.Pure = true
+	}
+	if home == "" && (p.Claude == "" || p.Codex == "" || p.Gemini == "" || p.OpenCode == "") {
 		return Place{}, &Error{Reason: "there is no home directory", Advice: "Set HOME.", Err: ErrUsage}
 	}
 	if p.Codex != "" { // Codex itself follows links of this one, and of no other
@@ -74,7 +89,10 @@ func Places(getenv func(string) string, project string) (Place, error) {
 	if p.Gemini == "" {
 		p.Gemini = filepath.Join(home, ".gemini")
 	}
-	for _, d := range []*string{&p.Claude, &p.Codex, &p.Gemini, &p.Project} {
+	if p.OpenCode == "" {
+		p.OpenCode = filepath.Join(home, ".config", "opencode")
+	}
+	for _, d := range []*string{&p.Claude, &p.Codex, &p.Gemini, &p.OpenCode, &p.Project} {
 		abs, err := filepath.Abs(*d)
 		if err != nil {
 			return Place{}, err
@@ -82,6 +100,17 @@ func Places(getenv func(string) string, project string) (Place, error) {
 		*d = abs
 	}
 	return p, nil
+}
+
+// managedOpenCode is the directory of OpenCode's managed settings.
+func managedOpenCode() string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "/Library/Application Support/opencode"
+	case "windows":
+		return `C:\ProgramData\opencode`
+	}
+	return "/etc/opencode"
 }
 
 // managedDirs are the directories of managed settings.
@@ -109,7 +138,12 @@ const (
 	kindCodexHooks   kind = "hooks.json"
 	kindCodexConfig  kind = "config.toml"
 	kindCodexManaged kind = "requirements.toml"
+	kindOpenCode     kind = "plugin"
+	kindOpenCodeJSON kind = "opencode.json"
 )
+
+// pluginFile is the name of belay's plugin for OpenCode.
+const pluginFile = "belay.js"
 
 // files returns the files of a level in the order in which they are written: the stored trust
 // comes before the hooks, which run only with it.
@@ -138,6 +172,14 @@ func (p Place) files(name string, level Level) []file {
 			{filepath.Join(p.Codex, "hooks.json"), kindCodexHooks}}
 	case "codex managed":
 		return []file{{filepath.Join(p.Root, codexDir, "requirements.toml"), kindCodexManaged}}
+	case "opencode project":
+		return []file{{filepath.Join(p.Project, ".opencode", "plugin", pluginFile), kindOpenCode}}
+	case "opencode user":
+		return []file{{filepath.Join(p.OpenCode, "plugin", pluginFile), kindOpenCode}}
+	case "opencode managed": // OpenCode loads no plugin of this directory by itself
+		dir := filepath.Join(p.Root, managedOpenCode())
+		return []file{{filepath.Join(dir, pluginFile), kindOpenCode},
+			{filepath.Join(dir, "opencode.json"), kindOpenCodeJSON}}
 	}
 	return nil
 }
@@ -206,6 +248,10 @@ func Make(name string, level Level, place Place, hook Hook, connected bool, read
 			}
 		case kindCodexManaged:
 			c.New, notes, err = codexManaged(c.Old, hook, connected)
+		case kindOpenCode:
+			c.New, err = openCodePlugin(c.Old, hook, connected)
+		case kindOpenCodeJSON:
+			c.New, err = openCodeConfig(c.Old, filepath.Join(managedOpenCode(), pluginFile), connected)
 		case kindCodexConfig:
 			c.New, err = plan.trust(c.Old, hook, connected)
 		}

@@ -4,6 +4,7 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
+	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
 // Tested returns the versions of a runtime's client that belay was run against.
@@ -15,6 +16,8 @@ func Tested(name string) []string {
 		return []string{"0.169.0"}
 	case geminicli.Runtime:
 		return []string{"0.61.0"}
+	case opencode.Runtime:
+		return []string{"1.18.33"}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
 // Way is a way past belay that was found with a runtime's real client, and where it is closed.
@@ -22,7 +23,7 @@ func (w Way) Open(l Level) bool { return !slices.Contains(w.Closed, l) }
 // Ways returns the known ways past belay, in the order of docs/AGENTS.md.
 func Ways() []Way {
 	all, managed := []Level{Local, Project, User, Managed}, []Level{Managed}
-	claude, codexCLI := claudecode.Runtime, codex.Runtime
+	claude, codexCLI, openCode := claudecode.Runtime, codex.Runtime, opencode.Runtime
 	return []Way{
 		{claude, "another user takes the daemon's port", all, "a command over the unix socket, no HTTP"},
 		{claude, "a repository's settings name a proxy", all, "a command over the unix socket; managed: NO_PROXY"},
@@ -72,6 +73,12 @@ func Ways() []Way {
 			"doctor is red; the settings guard blocks the agent's edits of that file"},
 		{codexCLI, "~/.zshenv ends it, where the account's shell is zsh", nil,
 			"the settings guard blocks the agent's edits of that file"},
+		{openCode, "the client is started with --pure, or with OPENCODE_PURE=1", nil,
+			"OpenCode loads no plugin; doctor is red where its own environment says so"},
+		{openCode, "a plugin of the project changes the command after belay judged it", nil,
+			"doctor is red: read the project's plugins"},
+		{openCode, "belay's plugin does not load", nil,
+			"OpenCode goes on without it; doctor is red where the file was changed"},
 	}
 }
 
