@@ -13,7 +13,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench profile bench-packages test-bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench profile bench-packages test-bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 
 test-bombs: ## measure what the engine takes to compile bombs, and each instruction, against our estimate
 	BELAY_BOMBS=1 $(GO) test -timeout 60m -run Bomb -v ./internal/sandbox/...
+
+test-plugins: ## the TypeScript plugins for agent runtimes: types, tests, and that the committed file is what they build to
+	scripts/test-plugins
 
 test-agents: ## the real agent clients (from npm) against belay, and the ways past it
 	scripts/test-agents

@@ -110,7 +110,8 @@ func (l *look) openCodePlugin(level Level, files []file, src string, read Reader
 	}
 	if len(files) > 1 { // the configuration that names it
 		config, _ := l.read(files[1].path, read)
-		if with, err := openCodeConfig(config, filepath.Join(managedOpenCode(), pluginFile), true); err != nil || string(with) != string(config) {
+		with, err := openCodeConfig(config, filepath.Join(managedOpenCode(), pluginFile), true)
+		if err != nil || string(with) != string(config) {
 			r.wrong, r.void = append(r.wrong, files[1].path+" does not name it"), true
 		}
 	}
