@@ -7,7 +7,6 @@ import (
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
-	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 )
 
 // Codex 0.169.0 starts a hook as `SHELL -c LINE`, with the shell of the person's account (bash, where that
@@ -74,7 +73,7 @@ func Danger(name string, level Level, place Place, hook Hook, read Reader) []Fin
 	if name == codex.Runtime {
 		found = codexStart(place, read)
 	}
-	if name == claudecode.Runtime || name == geminicli.Runtime {
+	if name == claudecode.Runtime {
 		found = preloadable(hook.Program)
 	}
 	settings := ""

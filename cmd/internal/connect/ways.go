@@ -5,6 +5,7 @@ import (
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
@@ -23,7 +24,8 @@ func (w Way) Open(l Level) bool { return !slices.Contains(w.Closed, l) }
 // Ways returns the known ways past belay, in the order of docs/AGENTS.md.
 func Ways() []Way {
 	all, managed := []Level{Local, Project, User, Managed}, []Level{Managed}
-	claude, codexCLI, openCode := claudecode.Runtime, codex.Runtime, opencode.Runtime
+	claude, codexCLI, openCode, gemini := claudecode.Runtime, codex.Runtime, opencode.Runtime, geminicli.Runtime
+	every := []Level{Project, User, Managed}
 	return []Way{
 		{claude, "another user takes the daemon's port", all, "a command over the unix socket, no HTTP"},
 		{claude, "a repository's settings name a proxy", all, "a command over the unix socket; managed: NO_PROXY"},
@@ -79,6 +81,29 @@ func Ways() []Way {
 			"doctor is red: read the project's plugins"},
 		{openCode, "belay's plugin does not load", nil,
 			"OpenCode goes on without it; doctor is red where the file was changed"},
+		{gemini, "the project's settings say hooksConfig.enabled = false", managed, "hooksConfig.enabled of the machine"},
+		{gemini, "the project's settings name belay's command in hooksConfig.disabled", nil,
+			"Gemini CLI joins these lists of all levels; doctor is red"},
+		{gemini, "the project has a hook with belay's own command and 1 ms to answer", []Level{User},
+			"Gemini CLI keeps one hook of those with one command, the person's first; doctor warns"},
+		{gemini, "another hook changes the command after belay judged it", nil,
+			"no setting keeps other hooks out, and calls carry no id; doctor warns"},
+		{gemini, "the project's .env sets BASH_ENV, LD_PRELOAD, SHELLOPTS or BELAY_HOME", every,
+			"the entry's own environment, and --state"},
+		{gemini, "the client is started in a folder that is not trusted", every,
+			"without a person it does not start; with one it has no hooks, and asks about each call"},
+		{gemini, "the client is started with --skip-trust in such a folder", []Level{User, Managed},
+			"the project's settings are not read then"},
+		{gemini, "the client is started in a folder of the project", []Level{User, Managed},
+			"the client reads the settings of the folder that it is started in"},
+		{gemini, "the client is started with GEMINI_CLI_SYSTEM_SETTINGS_PATH", []Level{Project, User},
+			"who starts the client names the machine's settings"},
+		{gemini, "the agent empties the settings, or writes .gemini/.env", every,
+			"the settings guard, which belay init binds"},
+		{gemini, "belay-hook is killed or late", nil, "Gemini CLI has no switch for it: the command runs"},
+		{gemini, "belay-hook is missing", every, "the shell's message is the reason of a deny"},
+		{gemini, "a secret in GEMINI.md or an @file reaches the model", every, "BeforeAgent and BeforeModel have their text"},
+		{gemini, "a request beside the conversation (choice of a model, summaries)", nil, "Gemini CLI calls no hook for it"},
 	}
 }
 
