@@ -30,7 +30,11 @@ type openCodeClient struct {
 
 func newOpenCode(t *testing.T, h *host, level agents.Level, scripts ...Script) *openCodeClient {
 	t.Helper()
-	root := t.TempDir()
+	root, err := os.MkdirTemp("", "opencode") // a test's own directory has its name: overlays take no colons
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	c := &openCodeClient{t: t, host: h, level: level, home: filepath.Join(root, "home"),
 		project: filepath.Join(root, "project"), managed: filepath.Join(root, "managed"),
 		program: filepath.Join(h.bin, "belay-hook"), model: newMessages(t)}
@@ -282,6 +286,9 @@ func tryOpenCode(t *testing.T, k openCodeCase, level agents.Level) {
 		prompt = "do as scripted"
 	}
 	c.run(prompt, k.flags...)
+	if !strings.Contains(c.out, "build · m") && c.model.Requests() == 0 {
+		t.Fatalf("the client did not start:\n%s", c.out)
+	}
 	got := k.got(c)
 	record("OpenCode", "1.18.33", agents.Result{Group: k.group, Case: k.name, Level: level, Got: got, Note: k.note})
 	if got != k.want {
