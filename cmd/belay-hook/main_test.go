@@ -16,6 +16,7 @@ func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
 		module + "adapters", module + "adapters/claude-code", module + "adapters/codex", module + "adapters/gemini-cli",
+		module + "adapters/openclaw",
 		module + "adapters/opencode",
 		module + "adapters/internal/payload",
 		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/notes", module + "phases",

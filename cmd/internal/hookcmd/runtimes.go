@@ -8,6 +8,7 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
+	"github.com/belay-hooks/belay/adapters/openclaw"
 	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
@@ -17,6 +18,7 @@ func registry() []adapters.Adapter {
 		claudecode.New(),
 		codex.New(),
 		geminicli.New(),
+		openclaw.New(),
 		opencode.New(),
 	}
 }

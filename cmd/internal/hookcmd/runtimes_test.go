@@ -118,7 +118,7 @@ func checkEvent(t *testing.T, ad adapters.Adapter, ev adapters.Event, row adapte
 	held := func(shape string, a adapters.Answer) {
 		t.Helper()
 		same := bytes.Equal(a.Stdout, allow.Stdout) && a.Exit == allow.Exit && allow.Exit == 0
-		told := bytes.Replace(a.Stdout, []byte("it puts “"+marker+"” into line 1"), nil, 1) // why a prompt is refused
+		told := bytes.ReplaceAll(a.Stdout, []byte("it puts “"+marker+"” into line 1"), nil) // why a prompt is refused
 		if same && a.Latch == "" || bytes.Contains(told, []byte(marker)) {
 			t.Errorf("%s: %s is answered with %s", what, shape, a.Stdout)
 		}
