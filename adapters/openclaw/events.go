@@ -118,3 +118,11 @@ func Events() []string {
 	slices.Sort(out)
 	return out
 }
+
+// Registered returns the names of the hooks that belay's plugin registers, sorted: all but those of
+// older versions, which the client does not know. The slice is the caller's.
+func Registered() []string {
+	return slices.DeleteFunc(Events(), func(name string) bool {
+		return name == "before_agent_start" || name == "subagent_spawning"
+	})
+}

@@ -495,6 +495,7 @@ var Host = class {
   /** hold is a hook that OpenClaw waits for. */
   async hold(hook, event, ctx) {
     const pictures = /* @__PURE__ */ new Map();
+    if (hook === middleware) remember(this.decided, text2(event.toolCallId), true);
     let root = "";
     let a;
     try {
@@ -504,7 +505,6 @@ var Host = class {
     } catch (e) {
       a = refusal(e);
     }
-    if (hook === middleware) remember(this.decided, text2(event.toolCallId), true);
     return this.settle(hook, event, root, a, pictures);
   }
   /** once is hold for a hook that has to return at once. */

@@ -25,7 +25,7 @@ type foundRuntime struct {
 // clients are the programs of the runtimes.
 func clients() map[string]string {
 	return map[string]string{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini",
-		"opencode": "opencode"}
+		"openclaw": "openclaw", "opencode": "opencode"}
 }
 
 // connectFind says which runtimes are here, and what connect would do. It writes nothing.
@@ -92,7 +92,7 @@ func (a *App) findRuntimes() ([]foundRuntime, error) {
 			f.Program, _ = filepath.Abs(path)
 		}
 		dir := map[string]string{"claude-code": place.Claude, "codex": place.Codex, "gemini-cli": place.Gemini,
-			"opencode": place.OpenCode}[name]
+			"openclaw": place.OpenClaw, "opencode": place.OpenCode}[name]
 		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 			f.Settings = dir
 		}

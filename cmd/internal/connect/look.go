@@ -12,6 +12,7 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
+	"github.com/belay-hooks/belay/adapters/openclaw"
 	"github.com/belay-hooks/belay/adapters/opencode"
 	"github.com/belay-hooks/belay/internal/jsonedit"
 )
@@ -69,6 +70,9 @@ func Examine(name string, place Place, state string, read Reader) []Finding {
 	case geminicli.Runtime:
 		l.events = geminicli.Events()
 		l.gemini(place, read)
+	case openclaw.Runtime:
+		l.events = openclaw.Registered()
+		l.openClaw(place, read)
 	case opencode.Runtime:
 		l.events = opencode.Events()
 		l.openCode(place, read)

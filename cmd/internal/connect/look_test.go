@@ -3,6 +3,7 @@ package connect_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +84,9 @@ func TestManagedEntriesAreNotShadowed(t *testing.T) {
 	h.Program = filepath.Join(t.TempDir(), "belay-hook")
 	must(t, os.WriteFile(h.Program, nil, 0o755))
 	for _, name := range connect.Runtimes() {
+		if !slices.Contains(connect.Levels(name), connect.Managed) {
+			continue
+		}
 		d := disk{"/src/app/.claude/settings.json": []byte(`{"disableAllHooks": true}`),
 			"/home/dev/.codex/config.toml": []byte("[features]\nhooks = false\n")}
 		_, err := d.do(name, connect.Managed, h, true)

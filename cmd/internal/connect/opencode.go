@@ -27,20 +27,11 @@ type openCodeHook struct {
 
 // openCodePlugin returns what the plugin's file becomes. A file of others is an ErrConflict.
 func openCodePlugin(src []byte, h Hook, connected bool) ([]byte, error) {
-	own := strings.HasPrefix(string(src), pluginMark)
-	switch {
-	case !connected && own:
-		return nil, nil
-	case !connected:
-		return src, nil
-	case src != nil && !own:
-		return nil, conflict(1, "the file is not belay's", "Take it away, or give it another name.")
-	}
 	settings, err := text(openCodeHook{Hook: h.Program, State: h.State, Connect: h.Daemon})
 	if err != nil {
 		return nil, err
 	}
-	return []byte(pluginMark + pluginSettings + string(settings) + "\n" + plugin.Source()), nil
+	return wholeFile(src, pluginMark, pluginMark+pluginSettings+string(settings)+"\n"+plugin.Source(), connected)
 }
 
 // openCodeConfig returns what opencode.json becomes: with the plugin at path in its list, or without.

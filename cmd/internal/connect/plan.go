@@ -12,6 +12,7 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
+	"github.com/belay-hooks/belay/adapters/openclaw"
 	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // Runtimes returns the runtimes that can be connected.
 func Runtimes() []string {
-	return []string{claudecode.Runtime, codex.Runtime, geminicli.Runtime, opencode.Runtime}
+	return []string{claudecode.Runtime, codex.Runtime, geminicli.Runtime, openclaw.Runtime, opencode.Runtime}
 }
 
 // Levels returns the levels that a runtime has, from the one that holds least; none for a name
@@ -39,6 +40,8 @@ func Levels(name string) []Level {
 		return []Level{Local, Project, User, Managed}
 	case codex.Runtime, geminicli.Runtime, opencode.Runtime:
 		return []Level{Project, User, Managed}
+	case openclaw.Runtime: // one configuration of one person, and no managed one
+		return []Level{User}
 	}
 	return nil
 }
@@ -51,8 +54,10 @@ type Place struct {
 	// OpenCode is the directory of OpenCode's user settings; Pure: the environment has it load no plugin.
 	OpenCode string
 	Pure     bool
-	Project  string
-	Root     string // before the paths of managed settings; "" is this system's own
+	// OpenClaw is the directory of OpenClaw's state, and OpenClawConfig its configuration.
+	OpenClaw, OpenClawConfig string
+	Project                  string
+	Root                     string // before the paths of managed settings; "" is this system's own
 }
 
 // Places finds them from the environment.
@@ -73,7 +78,8 @@ func Places(getenv func(string) string, project string) (Place, error) {
 	default:
 		p.Pure = true
 	}
-	if home == "" && (p.Claude == "" || p.Codex == "" || p.Gemini == "" || p.OpenCode == "") {
+	if home == "" && (p.Claude == "" || p.Codex == "" || p.Gemini == "" || p.OpenCode == "" ||
+		getenv("OPENCLAW_STATE_DIR") == "") {
 		return Place{}, &Error{Reason: "there is no home directory", Advice: "Set HOME.", Err: ErrUsage}
 	}
 	if p.Codex != "" { // Codex itself follows links of this one, and of no other
@@ -92,7 +98,8 @@ func Places(getenv func(string) string, project string) (Place, error) {
 	if p.OpenCode == "" {
 		p.OpenCode = filepath.Join(home, ".config", "opencode")
 	}
-	for _, d := range []*string{&p.Claude, &p.Codex, &p.Gemini, &p.OpenCode, &p.Project} {
+	p.OpenClaw, p.OpenClawConfig = openClawPlace(getenv, home)
+	for _, d := range []*string{&p.OpenClaw, &p.OpenClawConfig, &p.Claude, &p.Codex, &p.Gemini, &p.OpenCode, &p.Project} {
 		abs, err := filepath.Abs(*d)
 		if err != nil {
 			return Place{}, err
@@ -100,6 +107,34 @@ func Places(getenv func(string) string, project string) (Place, error) {
 		*d = abs
 	}
 	return p, nil
+}
+
+// openClawPlace finds OpenClaw's state and configuration, as it does itself. Blank values, "undefined" and "null" are
+// none there.
+func openClawPlace(getenv func(string) string, home string) (state, config string) {
+	set := func(name string) string {
+		v := strings.TrimSpace(getenv(name))
+		if v == "undefined" || v == "null" {
+			return ""
+		}
+		if rest, ok := strings.CutPrefix(v, "~"); ok && (rest == "" || rest[0] == '/') {
+			return home + rest
+		}
+		return v
+	}
+	if dir := set("OPENCLAW_HOME"); dir != "" {
+		home = dir
+	}
+	if state = set("OPENCLAW_STATE_DIR"); state == "" {
+		state = filepath.Join(home, ".openclaw")
+		if profile := set("OPENCLAW_PROFILE"); profile != "" && profile != "default" {
+			state += "-" + profile
+		}
+	}
+	if config = set("OPENCLAW_CONFIG_PATH"); config == "" {
+		config = filepath.Join(state, "openclaw.json")
+	}
+	return state, config
 }
 
 // managedOpenCode is the directory of OpenCode's managed settings.
@@ -140,9 +175,13 @@ const (
 	kindCodexManaged kind = "requirements.toml"
 	kindOpenCode     kind = "plugin"
 	kindOpenCodeJSON kind = "opencode.json"
+	kindOpenClaw     kind = "openclaw plugin"
+	kindOpenClawPack kind = "openclaw package.json"
+	kindOpenClawSpec kind = "openclaw.plugin.json"
+	kindOpenClawJSON kind = "openclaw.json"
 )
 
-// pluginFile is the name of belay's plugin for OpenCode.
+// pluginFile is the name of belay's plugin for OpenCode and for OpenClaw.
 const pluginFile = "belay.js"
 
 // files returns the files of a level in the order in which they are written: the stored trust
@@ -172,6 +211,10 @@ func (p Place) files(name string, level Level) []file {
 			{filepath.Join(p.Codex, "hooks.json"), kindCodexHooks}}
 	case "codex managed":
 		return []file{{filepath.Join(p.Root, codexDir, "requirements.toml"), kindCodexManaged}}
+	case "openclaw user": // the plugin stands before the configuration names it
+		dir := filepath.Join(p.OpenClaw, "belay")
+		return []file{{filepath.Join(dir, pluginFile), kindOpenClaw}, {filepath.Join(dir, "package.json"), kindOpenClawPack},
+			{filepath.Join(dir, "openclaw.plugin.json"), kindOpenClawSpec}, {p.OpenClawConfig, kindOpenClawJSON}}
 	case "opencode project":
 		return []file{{filepath.Join(p.Project, ".opencode", "plugin", pluginFile), kindOpenCode}}
 	case "opencode user":
@@ -252,6 +295,14 @@ func Make(name string, level Level, place Place, hook Hook, connected bool, read
 			c.New, err = openCodePlugin(c.Old, hook, connected)
 		case kindOpenCodeJSON:
 			c.New, err = openCodeConfig(c.Old, filepath.Join(managedOpenCode(), pluginFile), connected)
+		case kindOpenClaw:
+			c.New, err = openClawPlugin(c.Old, hook, connected)
+		case kindOpenClawPack:
+			c.New, err = wholeFile(c.Old, openClawPackageMark, openClawPackage, connected)
+		case kindOpenClawSpec:
+			c.New, err = wholeFile(c.Old, openClawManifestMark, openClawManifest, connected)
+		case kindOpenClawJSON:
+			c.New, err = openClawConfig(c.Old, filepath.Dir(files[0].path), connected)
 		case kindCodexConfig:
 			c.New, err = plan.trust(c.Old, hook, connected)
 		}

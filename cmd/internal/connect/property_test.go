@@ -14,7 +14,8 @@ import (
 // place is where the tests' settings lie.
 func place() connect.Place {
 	return connect.Place{Claude: "/home/dev/.claude", Codex: "/home/dev/.codex", Gemini: "/home/dev/.gemini",
-		OpenCode: "/home/dev/.config/opencode", Project: "/src/app", Root: "/image"}
+		OpenCode: "/home/dev/.config/opencode", OpenClaw: "/home/dev/.openclaw",
+		OpenClawConfig: "/home/dev/.openclaw/openclaw.json", Project: "/src/app", Root: "/image"}
 }
 
 func hook() connect.Hook {
@@ -148,7 +149,7 @@ func TestConnectAndDisconnectAreIdentity(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range empty.Files {
-			if strings.HasSuffix(c.Path, ".js") {
+			if strings.HasSuffix(c.Path, ".js") || strings.HasPrefix(c.Path, "/home/dev/.openclaw/belay/") {
 				continue // a whole file is belay's, or refused
 			}
 			content := settings

@@ -4,6 +4,7 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
+	"github.com/belay-hooks/belay/adapters/openclaw"
 	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
@@ -16,6 +17,8 @@ func Tested(name string) []string {
 		return []string{"0.169.0"}
 	case geminicli.Runtime:
 		return []string{"0.61.0"}
+	case openclaw.Runtime:
+		return []string{"2026.9.6"}
 	case opencode.Runtime:
 		return []string{"1.18.33"}
 	}

@@ -128,6 +128,7 @@ class Host {
   /** hold is a hook that OpenClaw waits for. */
   async hold(hook: string, event: Fields, ctx: Fields): Promise<unknown> {
     const pictures: Pictures = new Map()
+    if (hook === middleware) remember(this.decided, text(event.toolCallId), true)
     let root = ""
     let a: Answer
     try {
@@ -138,7 +139,6 @@ class Host {
     } catch (e) {
       a = refusal(e)
     }
-    if (hook === middleware) remember(this.decided, text(event.toolCallId), true)
     return this.settle(hook, event, root, a, pictures)
   }
 
