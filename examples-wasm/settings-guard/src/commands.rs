@@ -130,7 +130,7 @@ fn later(guarded: &Guarded, shell: &Shell, c: &Command, deep: u32) -> Result<Opt
             let defined = c.args().iter().filter_map(|w| w.text.split_once('='));
             let mut text = String::new();
             for (name, value) in defined {
-                if matches!(name, "claude" | "codex" | "gemini" | "opencode" | "belay" | "belay-hook" | "belay-eval") {
+                if matches!(name, "claude" | "codex" | "gemini" | "opencode" | "openclaw" | "belay" | "belay-hook" | "belay-eval") {
                     return Ok(Some(format!("{name} would mean something else")));
                 }
                 text.push_str(value);

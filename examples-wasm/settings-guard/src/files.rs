@@ -35,7 +35,11 @@ const SETTINGS: &[&str] = &[
     "cursor/hooks.json",
     "opencode.json",
     "opencode.jsonc",
-    ".openclaw/openclaw.json",
+    ".openclaw*/openclaw.json",
+    ".openclaw*/.env",
+    ".openclaw*/extensions/*",
+    ".openclaw*/extensions/*/*",
+    ".openclaw*/belay/*",
     ".opencode/plugin*/*",
     "opencode/plugin*/*",
     "systemd/user/*belay*",
@@ -55,7 +59,7 @@ const SETTINGS: &[&str] = &[
 const DIRECTORIES: &[&str] = &[
     ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".openclaw", "etc/claude-code", "etc/codex", "etc/gemini-cli",
     "claude-code/managed-settings.d", ".config/opencode", ".opencode/plugin", ".opencode/plugins", "opencode/plugin",
-    "opencode/plugins",
+    "opencode/plugins", ".openclaw*", ".openclaw*/extensions", ".openclaw*/belay",
 ];
 
 /// Everything in these directories, and these programs.

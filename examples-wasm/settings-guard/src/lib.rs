@@ -47,6 +47,9 @@ fn stop(what: Option<String>) -> hook::Result {
 fn judge(guarded: &Guarded) -> Result<Option<String>, hook::Fail> {
     let tool = input::text("/tool").unwrap_or_default();
     let args = input::value("/args").unwrap_or(Value::Null);
+    if let Some(what) = settings::tool_of_runtime(&tool, &args) {
+        return Ok(Some(what));
+    }
     if tool == "apply_patch" {
         return judge_patch(guarded, &args);
     }

@@ -28,7 +28,8 @@ fn account(c: &Command) -> Option<String> {
 /// Variables that belay, its hooks or the runtimes read to find their settings.
 fn environment(c: &Command) -> Option<String> {
     let belays = |n: &str| n == "BELAY_HOME" || n.starts_with("BELAY_UNSAFE") || n == "OPENCODE_PURE" || n == "CLAUDE_CODE_SIMPLE";
-    let ours = |n: &str| belays(n) || matches!(n, "CLAUDE_CONFIG_DIR" | "CODEX_HOME" | "GEMINI_CLI_HOME" | "ZDOTDIR" | "BASH_ENV" | "OPENCODE_CONFIG" | "OPENCODE_CONFIG_DIR");
+    let ours = |n: &str| belays(n) || matches!(n, "CLAUDE_CONFIG_DIR" | "CODEX_HOME" | "GEMINI_CLI_HOME" | "ZDOTDIR" | "BASH_ENV" | "OPENCODE_CONFIG" | "OPENCODE_CONFIG_DIR"
+        | "OPENCLAW_HOME" | "OPENCLAW_STATE_DIR" | "OPENCLAW_CONFIG_PATH" | "OPENCLAW_PROFILE");
     let said = |n: &str| Some(format!("the command would set {n}"));
     if let Some((n, _)) = c.assigns.iter().find(|(n, _)| ours(n)) {
         return said(n);
@@ -139,6 +140,7 @@ fn program(name: &str) -> Option<&'static str> {
         "codex" => Some("codex"),
         "gemini" | "gemini-cli" => Some("gemini"),
         "opencode" | "opencode-ai" => Some("opencode"),
+        "openclaw" => Some("openclaw"),
         _ => None,
     }
 }
@@ -185,6 +187,14 @@ fn clients(shell: &Shell, c: &Command) -> Option<String> {
                 || first == "mcp" && ["add", "remove"].contains(&second)
         }
         "opencode" => has(&["--pure"]) || first == "plugin",
+        "openclaw" => {
+            has(&["--profile", "--dev"]) || matches!(first, "configure" | "onboard" | "setup" | "reset" | "uninstall")
+                || first == "agent" && second == "exec" // calls no hook of a plugin
+                || first == "config" && !["", "get", "file", "validate", "schema", "help"].contains(&second)
+                || matches!(first, "plugin" | "plugins") && !["", "list", "inspect", "search", "doctor", "help"].contains(&second)
+                || first == "hooks" && ["enable", "disable", "install"].contains(&second)
+                || first == "doctor" && has(&["--fix", "--repair", "--force"])
+        }
         "gemini" => {
             first == "hooks" && ["disable", "enable", "migrate"].contains(&second)
                 || matches!(first, "extensions" | "extension") && ["install", "enable", "disable", "uninstall", "link"].contains(&second)

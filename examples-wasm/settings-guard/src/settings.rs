@@ -67,3 +67,18 @@ pub fn changed() -> Result<Option<String>, hook::Fail> {
     }
     Ok(None)
 }
+
+/// A tool of the runtime's own that changes which plugins it loads: OpenClaw's, which has belay's as one of them.
+pub fn tool_of_runtime(tool: &str, args: &Value) -> Option<String> {
+    if input::text("/runtime").as_deref() != Some("openclaw") {
+        return None;
+    }
+    let action = args.text("action");
+    let changes = match tool {
+        "openclaw" => true, // hands a task to a turn of its own, which changes settings
+        "plugins" => !["list", "inspect", "search"].contains(&action),
+        "gateway" => !["config.get", "config.schema.lookup"].contains(&action),
+        _ => false,
+    };
+    changes.then(|| format!("{tool} {action} can change which plugins the runtime asks").replace("  ", " "))
+}

@@ -195,7 +195,8 @@ pub fn profile(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String
         return Ok(Some(what));
     }
     let lower = text.to_lowercase();
-    let sets = ["belay", "claude_config_dir", "codex_home", "claude_code_simple", "opencode_pure", "opencode_config", "gemini_cli_home",
+    let sets = ["belay", "claude_config_dir", "codex_home", "claude_code_simple", "opencode_pure", "opencode_config", "openclaw_home", "openclaw_state_dir",
+        "openclaw_config_path", "openclaw_profile", "gemini_cli_home",
         "bash_env", "ld_preload", "zdotdir", "shellopts", "noexec", "kill -9 $$", "kill $$"];
     if let Some(name) = sets.iter().find(|s| lower.contains(**s)) {
         return Ok(Some(format!("it has {name} in what later shells read")));
@@ -203,7 +204,7 @@ pub fn profile(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String
     let mut words = lower.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '{' | '}' | '\'' | '"'));
     let renamed = |w: &str| {
         let name = w.split('=').next().unwrap_or("");
-        w.contains('=') && matches!(name, "claude" | "codex" | "gemini" | "opencode" | "home" | "shell" | "env")
+        w.contains('=') && matches!(name, "claude" | "codex" | "gemini" | "opencode" | "openclaw" | "home" | "shell" | "env")
     };
     if words.any(|w| matches!(w, "exit" | "logout" | "exec") || w.ends_with("\\nexit") || renamed(w)) {
         return Ok(Some("it ends or replaces the shell that starts a runtime or its hooks".into()));

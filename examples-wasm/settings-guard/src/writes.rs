@@ -209,7 +209,7 @@ fn reader(name: &str) -> bool {
         "realpath", "basename", "dirname", "cd", "pushd", "popd", "pwd", "export", "declare", "local", "readonly", "unset", "set",
         "read", "which", "type", "command", "sudo", "doas", "env", "nice", "nohup", "timeout", "time", "xargs", "exec", "setsid",
         "stdbuf", "ionice", "eval", "bash", "sh", "dash", "zsh", "watch", "parallel", "busybox", "npx", "code", "open", "xdg-open",
-        "zip", "ssh", "claude", "codex", "gemini", "opencode", "belay", "true", "false", ":", "fd", "sleep", "date", "ps", "pgrep",
+        "zip", "ssh", "claude", "codex", "gemini", "opencode", "openclaw", "belay", "true", "false", ":", "fd", "sleep", "date", "ps", "pgrep",
         "lsof", "source", ".", "getfattr", "getfacl", "lsattr",
     ];
     const CODE: &[&str] = &[
