@@ -103,10 +103,21 @@ func openCodeTools() map[string]string {
 	}
 }
 
-// openClawTools names the tools of OpenClaw that have other names than the normalised ones, which
-// are OpenClaw's own.
+// openClawTools names the tools of OpenClaw. Most of the normalised names are OpenClaw's own: those are
+// left out. testdata/tools/openclaw.txt lists what one version offers its model.
 func openClawTools() map[string]string {
-	return map[string]string{"bash": "exec"}
+	t := map[string]string{
+		"bash": "exec", "ls": "list", "automations": "cron", "sessions_search": "sessions_history",
+		// of a paired node: the paths are on another machine, and judged as if they were on this one
+		"file_fetch": "read", "file_write": "write", "dir_fetch": "read", "dir_list": "list",
+	}
+	for _, own := range []string{"agents_wait", "conversations_list", "conversations_send", "conversations_turn",
+		"create_goal", "dashboard", "get_goal", "intent", "mobile_ui", "node_inference", "openclaw", "plugins", "portal",
+		"progress_card", "secrets", "sessions", "sessions_yield", "skill_workshop", "subagents", "talk_voice", "terminal",
+		"theme", "tool_call", "tool_describe", "tool_search_code", "transcripts", "update_goal", "wait"} {
+		t[own] = ""
+	}
+	return t
 }
 
 // cursorTools names the tools of Cursor, by a description: belay has not seen them run.

@@ -123,7 +123,7 @@ func clientTools(t *testing.T, runtime string) (names []string) {
 // The tables know each tool of the clients that were looked at. `make test-agents` compares the list
 // with what the installed client says.
 func TestTablesKnowTheClientsTools(t *testing.T) {
-	for _, runtime := range []string{"claude-code", "codex", "gemini-cli", "opencode"} {
+	for _, runtime := range []string{"claude-code", "codex", "gemini-cli", "openclaw", "opencode"} {
 		names := clientTools(t, runtime)
 		if len(names) < 15 {
 			t.Errorf("%s: only %d tools are listed", runtime, len(names))

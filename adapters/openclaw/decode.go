@@ -76,7 +76,9 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 			return adapters.Event{}, err
 		}
 		ev.Steps = append(ev.Steps, adapters.Step{Invocation: inv, Blockable: info.form == formReturn,
-			NativeAsk: info.asks && person, Call: c.told(i)})
+			NativeAsk: info.asks && person, Call: c.told(i),
+			// What the tool process writes to a command is an event, and none that a guard reads as a command.
+			UnseenInput: a.phase == phases.PreTool && hook == "before_tool_call" && nativeExec(a.raw)})
 	}
 	return ev, nil
 }

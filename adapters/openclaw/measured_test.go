@@ -137,3 +137,15 @@ func TestNoArgumentIsTakenOut(t *testing.T) {
 		t.Errorf("an argument that is taken out stays: %s", ans.Stdout)
 	}
 }
+
+// TestShellsThatStayOpen: what the tool process writes into a command is judged by no guard, so that the command says
+// that its input is not seen.
+func TestShellsThatStayOpen(t *testing.T) {
+	for tool, want := range map[string]bool{"exec": true, "bash": true, "process": false, "read": false} {
+		b := `{"hook":"before_tool_call","directory":"/p","event":{"toolName":"` + tool + `","params":{"command":"bash","pty":true}}}`
+		ev, err := openclaw.New().Decode([]byte(b), adapters.Options{})
+		if err != nil || ev.Steps[0].UnseenInput != want {
+			t.Errorf("%s: %v, %v", tool, ev.Steps, err)
+		}
+	}
+}

@@ -40,6 +40,12 @@ func toolAction(native, callID string, args jsontext.Value) *payload.Object {
 	return new(payload.Object).Str("tool", name).Str("native_tool", native).Opt("call_id", callID).Raw("args", args)
 }
 
+// nativeExec reports whether the call starts a command that can stay open.
+func nativeExec(action jsontext.Value) bool {
+	tool, _ := phases.GetString(action, "/tool")
+	return tool == "exec"
+}
+
 // after builds the action of a call that has run. Its result is that of the middleware, the message of
 // the transcript, or what OpenClaw tells of a call that has ended.
 func (c *call) after() *payload.Object {
