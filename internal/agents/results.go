@@ -35,8 +35,7 @@ func Levels() []Level { return []Level{User, Project, Managed} }
 func (c Client) levels() []Level {
 	all := []Level{User, Project, Local, Managed}
 	return slices.DeleteFunc(all, func(l Level) bool {
-		return !slices.Contains(Levels(), l) &&
-			!slices.ContainsFunc(c.Results, func(r Result) bool { return r.Level == l })
+		return !slices.ContainsFunc(c.Results, func(r Result) bool { return r.Level == l })
 	})
 }
 
