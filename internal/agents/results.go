@@ -2,7 +2,7 @@
 // the results of `make test-agents`, one file per client in results/, and the table in docs/AGENTS.md
 // that is made of them. Its tests, behind the build tag agents, run the clients against scripted model
 // servers on loopback: script_test.go has the turns, responses_test.go and messages_test.go the servers,
-// host_test.go the daemon, codex_test.go and claude_test.go the clients.
+// host_test.go the daemon, and files named after them the clients.
 package agents
 
 import (
@@ -28,10 +28,10 @@ const (
 	Managed Level = "managed"
 )
 
-// Levels returns the levels that every client has, weakest first.
+// Levels returns the levels that most clients have, weakest first.
 func Levels() []Level { return []Level{User, Project, Managed} }
 
-// levels returns the columns of a client's tables.
+// levels returns the columns of a client's tables: the levels that it was tried at.
 func (c Client) levels() []Level {
 	all := []Level{User, Project, Local, Managed}
 	return slices.DeleteFunc(all, func(l Level) bool {

@@ -6,6 +6,7 @@ import (
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
+	"github.com/belay-hooks/belay/adapters/openclaw"
 	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
@@ -25,7 +26,7 @@ func (w Way) Open(l Level) bool { return !slices.Contains(w.Closed, l) }
 func Ways() []Way {
 	all, managed := []Level{Local, Project, User, Managed}, []Level{Managed}
 	claude, codexCLI, openCode, gemini := claudecode.Runtime, codex.Runtime, opencode.Runtime, geminicli.Runtime
-	every := []Level{Project, User, Managed}
+	every, user, openClaw := []Level{Project, User, Managed}, []Level{User}, openclaw.Runtime
 	return []Way{
 		{claude, "another user takes the daemon's port", all, "a command over the unix socket, no HTTP"},
 		{claude, "a repository's settings name a proxy", all, "a command over the unix socket; managed: NO_PROXY"},
@@ -81,6 +82,14 @@ func Ways() []Way {
 			"doctor is red: read the project's plugins"},
 		{openCode, "belay's plugin does not load", nil,
 			"OpenCode goes on without it; doctor is red where the file was changed"},
+		{openClaw, "the client is started as openclaw agent exec", nil,
+			"OpenClaw calls no hook of a plugin; the settings guard asks about the agent's own commands"},
+		{openClaw, "the configuration says plugins.enabled = false", nil, "doctor is red; the settings guard protects the file"},
+		{openClaw, "another plugin changes the command after belay judged it", user,
+			"belay's plugin comes last, with the arguments that it decided"},
+		{openClaw, "belay's plugin does not load", user, "OpenClaw does not start"},
+		{openClaw, "the daemon is killed or stopped", user, "belay-hook decides by itself, or blocks"},
+		{openClaw, "a call by way of tool_call (tool search)", user, "it is a call of its own, with its own name"},
 		{gemini, "the project's settings say hooksConfig.enabled = false", managed, "hooksConfig.enabled of the machine"},
 		{gemini, "the project's settings name belay's command in hooksConfig.disabled", nil,
 			"Gemini CLI joins these lists of all levels; doctor is red"},
