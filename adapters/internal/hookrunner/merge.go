@@ -20,7 +20,7 @@ func Merge(hook string, values []Value) (result Value, ran int) {
 		}
 		switch h.Kind {
 		case Claim:
-			if next["handled"] == true {
+			if truthy(next["handled"]) {
 				return next, ran
 			}
 			continue
@@ -36,10 +36,28 @@ func Merge(hook string, values []Value) (result Value, ran int) {
 			result = merge(hook, h, result, next)
 		}
 		if stops(h, result) {
+			if h.Kind == Sync { // nothing is written: the message counts no more
+				return Value{h.Stops: true}, ran
+			}
 			break
 		}
 	}
 	return result, ran
+}
+
+// truthy is what JavaScript takes for true.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case float64:
+		return v != 0
+	}
+	return true
 }
 
 func stops(h Hook, v Value) bool {
