@@ -8,12 +8,13 @@ package phases
 // belongs to the agent that calls it. Older names stand beside today's.
 func toolTables() map[string]map[string]string {
 	return map[string]map[string]string{
-		"claude-code": claudeTools(),
-		"codex":       codexTools(),
-		"gemini-cli":  geminiTools(),
-		"opencode":    openCodeTools(),
-		"openclaw":    openClawTools(),
-		"cursor":      cursorTools(),
+		"claude-code":           claudeTools(),
+		"codex":                 codexTools(),
+		"gemini-cli":            geminiTools(),
+		"opencode":              openCodeTools(),
+		"openclaw":              openClawTools(),
+		"openclaw-interceptors": {"bash": "exec"}, // a draft, whose names are the normalised ones
+		"cursor":                cursorTools(),
 	}
 }
 

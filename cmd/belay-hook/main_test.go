@@ -17,6 +17,7 @@ func TestWhatIsLinked(t *testing.T) {
 	known := []string{
 		module + "adapters", module + "adapters/claude-code", module + "adapters/codex", module + "adapters/gemini-cli",
 		module + "adapters/openclaw",
+		module + "adapters/openclaw-interceptors",
 		module + "adapters/opencode",
 		module + "adapters/internal/payload",
 		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/notes", module + "phases",

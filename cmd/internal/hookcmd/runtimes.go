@@ -9,6 +9,7 @@ import (
 	"github.com/belay-hooks/belay/adapters/codex"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/adapters/openclaw"
+	openclawinterceptors "github.com/belay-hooks/belay/adapters/openclaw-interceptors"
 	"github.com/belay-hooks/belay/adapters/opencode"
 )
 
@@ -19,6 +20,7 @@ func registry() []adapters.Adapter {
 		codex.New(),
 		geminicli.New(),
 		openclaw.New(),
+		openclawinterceptors.New(),
 		opencode.New(),
 	}
 }
