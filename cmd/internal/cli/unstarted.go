@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -33,7 +34,8 @@ type eventReader interface {
 }
 
 // unstartedSessionsOf finds sessions of the last day whose start never reached belay: of their first
-// events none is the runtime's SessionStart. Such a session began where belay's hook was not
+// events none is the runtime's SessionStart, or, where the runtime has no such event, none is a
+// prompt although tools were called. Such a session began where belay's hook was not
 // registered, not trusted or switched off. gone says how many of the oldest events have no
 // contents; with some, a session that began before the last day is not judged.
 func unstartedSessionsOf(ctx context.Context, src eventReader, gone int64, now time.Time) ([]unstarted, error) {
@@ -79,12 +81,25 @@ func withoutStart(key wire.Session, first []phases.Event, gone int64, now time.T
 		if starts(e) {
 			return u, false
 		}
-		if u.First.IsZero() {
+		if u.First.IsZero() && (startEvent(e.Runtime) != "" || e.Phase == phases.PreTool || e.Phase == phases.PostTool) {
 			u.First = e.Time
 		}
 	}
 	age := now.Sub(u.First)
 	return u, !u.First.IsZero() && age > unstartedPatience && (gone == 0 || age < unstartedWithin)
+}
+
+// startEvent returns the name of the runtime's event at the start of a session; "": it has none, and a session begins
+// with its first prompt.
+func startEvent(runtime string) string {
+	if ad := hookcmd.Runtimes()[runtime]; ad != nil {
+		for name := range ad.Table().Events {
+			if strings.EqualFold(name, "SessionStart") {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // starts reports whether the event is the start of its session, or may be one: an input that is
@@ -101,5 +116,6 @@ func starts(e *phases.Event) bool {
 	if len(e.Input) == 0 || json.Unmarshal(e.Input, &input) != nil || input.Metadata.Event == nil {
 		return true
 	}
-	return *input.Metadata.Event == "SessionStart"
+	start := startEvent(e.Runtime)
+	return start == "" || *input.Metadata.Event == start
 }

@@ -100,3 +100,20 @@ func TestTheLookForStartsIsBounded(t *testing.T) {
 		t.Errorf("%d queries", len(l.queries))
 	}
 }
+
+// Runtimes without an event at the start begin with a prompt: a session of theirs is told where tools were called and
+// no prompt was seen, and not where something of it came alone.
+func TestASessionThatBeginsWithAPrompt(t *testing.T) {
+	now := time.Now()
+	l := new(logOf)
+	for runtime, prompt := range map[string]string{"openclaw": "before_agent_run", "opencode": "chat.message"} {
+		l.add(now, 30, runtime, "prompted", prompt, phases.PrePlan)
+		l.add(now, 29, runtime, "prompted", "x", phases.PreTool)
+		l.add(now, 28, runtime, "ended", "session_end", phases.StateTransition)
+		l.add(now, 27, runtime, "unseen", "x", phases.PreTool)
+	}
+	found, err := unstartedSessionsOf(t.Context(), l, 0, now)
+	if err != nil || len(found) != 2 || found[0].Session.Session != "unseen" || found[1].Session.Session != "unseen" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
