@@ -56,8 +56,17 @@ class Host {
   private gateway = false // a person's surface can be there
   private told: Promise<unknown> = Promise.resolve() // of the hooks that hold nothing up
 
-  constructor(private readonly settings: Settings, private readonly api: API, program: string) {
+  constructor(private readonly settings: Settings, private api: API, program: string) {
     this.asker = new Asker(settings, program)
+  }
+
+  /** one is the host of this process: OpenClaw registers a plugin once for its hooks, and once for the middleware. */
+  static one(settings: Settings, api: API, program: string): Host {
+    const key = Symbol.for(`belay.openclaw:${JSON.stringify(settings)}`)
+    const all = globalThis as unknown as Record<symbol, Host | undefined>
+    const host = (all[key] ??= new Host(settings, api, program))
+    host.api = api
+    return host
   }
 
   /** root returns the session that a person began, and the agent's name in it: "" for the main agent. */
@@ -184,7 +193,7 @@ const plugin = {
   name: "belay",
   description: "Asks belay about everything that an agent does",
   register(api: API) {
-    const host = new Host(BELAY_SETTINGS, api, import.meta.url)
+    const host = Host.one(BELAY_SETTINGS, api, import.meta.url)
     const add = (hook: string, priority: number) => {
       const handler = synchronous.has(hook) ? (event: Fields, ctx: Fields) => host.once(hook, event ?? {}, ctx ?? {})
         : read.has(hook) ? (event: Fields, ctx: Fields) => host.hold(hook, event ?? {}, ctx ?? {})

@@ -126,6 +126,12 @@ test("what the model reads of a result is belay's, and the call is not told of a
   rmSync(join(p.dir, "asked"))
   await p.hooks.after_tool_call({ toolName: "exec", toolCallId: "c", params: {}, result: "x" }, ctx)
   assert.throws(() => p.asked(), /ENOENT/)
+  const hooks = {} // OpenClaw registers the plugin once more for the middleware
+  p.plugin.register({ on: () => {}, registerAgentToolResultMiddleware: (f) => { hooks.again = f } })
+  await hooks.again({ ...event, toolCallId: "e" }, ctx)
+  rmSync(join(p.dir, "asked"))
+  await p.hooks.after_tool_call({ toolName: "exec", toolCallId: "e", params: {}, result: "x" }, ctx)
+  assert.throws(() => p.asked(), /ENOENT/)
   await p.hooks.after_tool_call({ toolName: "exec", toolCallId: "d", params: {}, result: "x" }, ctx)
   assert.equal(p.asked().hook, "after_tool_call")
 })

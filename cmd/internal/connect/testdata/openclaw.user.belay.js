@@ -414,7 +414,7 @@ function remember(map, key, value) {
   map.set(key, value);
   if (map.size > most) for (const oldest of map.keys()) return void map.delete(oldest);
 }
-var Host = class {
+var Host = class _Host {
   // of the hooks that hold nothing up
   constructor(settings, api, program) {
     this.settings = settings;
@@ -435,6 +435,14 @@ var Host = class {
   gateway = false;
   // a person's surface can be there
   told = Promise.resolve();
+  /** one is the host of this process: OpenClaw registers a plugin once for its hooks, and once for the middleware. */
+  static one(settings, api, program) {
+    const key = Symbol.for(`belay.openclaw:${JSON.stringify(settings)}`);
+    const all = globalThis;
+    const host = all[key] ??= new _Host(settings, api, program);
+    host.api = api;
+    return host;
+  }
   /** root returns the session that a person began, and the agent's name in it: "" for the main agent. */
   root(session) {
     let at = session;
@@ -549,7 +557,7 @@ var plugin = {
   name: "belay",
   description: "Asks belay about everything that an agent does",
   register(api) {
-    const host = new Host(BELAY_SETTINGS, api, import.meta.url);
+    const host = Host.one(BELAY_SETTINGS, api, import.meta.url);
     const add = (hook, priority) => {
       const handler = synchronous.has(hook) ? (event, ctx) => host.once(hook, event ?? {}, ctx ?? {}) : read.has(hook) ? (event, ctx) => host.hold(hook, event ?? {}, ctx ?? {}) : (event, ctx) => host.tell(hook, event ?? {}, ctx ?? {});
       api.on(hook, handler, synchronous.has(hook) ? { priority } : { priority, timeoutMs });
