@@ -149,3 +149,25 @@ func TestShellsThatStayOpen(t *testing.T) {
 		}
 	}
 }
+
+// TestChangedMessages: a message of the transcript goes back with its role and the shape of its content; any other is
+// withheld.
+func TestChangedMessages(t *testing.T) {
+	a := openclaw.New()
+	ev := decode(t, sample{name: "m", payload: []byte(`{"hook":"before_message_write","directory":"/p","event":{"message":` +
+		`{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"secret"}]}}}`)})
+	for ptr, c := range map[string]struct {
+		value string
+		ok    bool
+	}{
+		"/data/message/content/0/text": {`"[removed]"`, true}, "/data/message/role": {`"user"`, false},
+		"/data/message/toolCallId": {`"d"`, false}, "/data/message/content": {`"[removed]"`, false},
+		"/data/message/content/0": {`{"type":"text"}`, false}, "/data/message": {`"x"`, false},
+	} {
+		ans := a.Encode(ev, []phases.Verdict{verdictcases.RewriteAt(t, ev.Steps[0].Invocation, ptr, c.value)})
+		got, err := readAnswer(ans.Stdout)
+		if err != nil || (got.Decision == "allow") != c.ok {
+			t.Errorf("%s: %v: %s", ptr, err, ans.Stdout)
+		}
+	}
+}
