@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/agents"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // openClawClient is one set-up of OpenClaw: a home, a workspace, belay's plugin.
@@ -249,6 +250,14 @@ func openClawCases() []openClawCase {
 					c.host.signal(syscall.SIGKILL)
 				}
 			}, got: openClawRan, want: held},
+		{group: failures, name: "belay-hook never answers", calls: allowed, got: openClawRan, want: held,
+			prepare: func(c *openClawClient) {
+				c.program = filepath.Join(c.t.TempDir(), "belay-hook")
+				c.write(c.program, "#!/bin/sh\nexec sleep 300\n")
+				if err := os.Chmod(c.program, 0o755); err != nil {
+					c.t.Fatal(err)
+				}
+			}, spoil: noDaemon, note: "the plugin's own deadline"},
 		{group: failures, name: "the plugin's file is spoiled", calls: allowed, got: openClawRan, want: held,
 			note: "OpenClaw does not start with a plugin that does not load", spoil: func(c *openClawClient) {
 				c.write(filepath.Join(c.dir(), "belay", "belay.js"), "not a program (")
@@ -258,6 +267,22 @@ func openClawCases() []openClawCase {
 			note:    "OpenClaw calls no hook of a plugin then"},
 		{group: ways, name: "the configuration says plugins.enabled = false", calls: refused, got: openClawRan, want: open,
 			spoil: plugins(func(p map[string]any) { p["enabled"] = false }), note: "doctor is red"},
+		{group: ways, name: "the agent empties openclaw.json (exec)", added: guarded, got: openClawRan, want: held,
+			calls: []Call{openClawExec("echo '{}' > ~/.openclaw/openclaw.json && echo ran > ran.txt")}, note: "the settings guard"},
+		{group: ways, name: "the agent has its tool `plugins` disable belay", added: guarded, want: held, note: "the settings guard",
+			calls: []Call{{Tool: "plugins", Input: map[string]any{"action": "disable", "pluginId": "belay"}}},
+			got: func(c *openClawClient) string {
+				b, err := os.ReadFile(c.configFile())
+				switch {
+				case err != nil || strings.Contains(strings.ReplaceAll(string(b), " ", ""), `"enabled":false`):
+					return open
+				case !c.model.Has("waiting for approval"):
+					return "the model was not told"
+				}
+				return held
+			}},
+		{group: ways, name: "the agent starts `openclaw agent exec`", added: guarded, got: openClawRan, want: held,
+			calls: []Call{openClawExec("openclaw agent exec hello; echo ran > ran.txt")}, note: "the settings guard"},
 		{group: ways, name: "the configuration takes back the leave to read conversations", calls: refused, got: openClawRan,
 			want: held, note: "calls are still decided; prompts are not, and doctor is red",
 			spoil: plugins(func(p map[string]any) {
@@ -306,5 +331,34 @@ func tryOpenClaw(t *testing.T, k openClawCase) {
 	record("OpenClaw", "2026.9.6", agents.Result{Group: k.group, Case: k.name, Level: agents.User, Got: got, Note: k.note})
 	if got != k.want {
 		t.Errorf("%s, want %s\n%s", got, k.want, c.out)
+	}
+}
+
+// Each tool that the client offers its model has a row in belay's table, and stands in the list that `make test` compares
+// the table with.
+func TestOpenClawToolsAreKnown(t *testing.T) {
+	list, err := os.ReadFile("../../phases/testdata/tools/openclaw.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, search := range []bool{false, true} {
+		c := newOpenClaw(t, newHost(t, ""))
+		if search {
+			delete(c.config, "tools")
+		}
+		c.connect()
+		c.run("do as scripted")
+		var request struct{ Tools []struct{ Name string } }
+		if all := c.model.All(); len(all) == 0 || json.Unmarshal([]byte(all[0]), &request) != nil || len(request.Tools) < 10 {
+			t.Fatalf("no tools:\n%s", c.out)
+		}
+		for _, tool := range request.Tools {
+			if _, known := phases.NormalizeTool("openclaw", tool.Name); !known {
+				t.Errorf("belay does not know the client's tool %s", tool.Name)
+			}
+			if !strings.Contains(string(list), "\n"+tool.Name+"\n") {
+				t.Errorf("phases/testdata/tools/openclaw.txt has no %s", tool.Name)
+			}
+		}
 	}
 }

@@ -64,6 +64,13 @@ func (h *Heard) Requests() int {
 	return len(h.all)
 }
 
+// All returns the requests.
+func (h *Heard) All() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return append([]string(nil), h.all...)
+}
+
 // Has reports whether the text stands in anything that the model was sent.
 func (h *Heard) Has(text string) bool {
 	h.mu.Lock()
