@@ -31,7 +31,8 @@ var events = eventTable()
 
 // table says what each event can express, for the logic that all adapters share.
 var table = adapters.Table{Runtime: "OpenClaw's interceptors", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit, adapters.FormMutation}, Timeout: 30 * time.Second, Scans: []string{"event"}}
+	Answers: []adapters.Form{adapters.FormExit, adapters.FormMutation}, Timeout: 30 * time.Second,
+	Scans: []string{"event"}}
 
 // Table implements adapters.Adapter.
 func (adapter) Table() adapters.Table { return table }

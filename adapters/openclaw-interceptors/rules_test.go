@@ -91,7 +91,8 @@ func TestOutputs(t *testing.T) {
 		{"params.before", `{"provider":"p"}`, "/params/max_tokens", `7`, "", ""},
 		{"tool.before", `{"args":{"command":"a","timeout":1},"block":false}`, "/args", `{"command":"b"}`,
 			`{"args":{"command":"b"},"block":false}`, ""},
-		{"tool.after", `{"result":{"output":"key"}}`, "/result/output", `"[removed]"`, `{"result":{"output":"[removed]"}}`, ""},
+		{"tool.after", `{"result":{"output":"key"}}`, "/result/output", `"[removed]"`, `{"result":{"output":"[removed]"}}`,
+			""},
 	} {
 		b := `{"event":"` + c.event + `","directory":"/p","input":{"toolName":"exec","toolCallId":"c"},"output":` + c.output + `}`
 		ev, err := a.Decode([]byte(b), adapters.Options{})
@@ -129,9 +130,11 @@ func TestOutputs(t *testing.T) {
 // TestMatchers: a toolMatcher has known names, aliases and groups; with any other the interceptor is refused, since it
 // would never be asked.
 func TestMatchers(t *testing.T) {
-	for list, want := range map[string]string{"": "exec read nodes anything", "exec": "exec bash EXEC", "bash": "exec bash",
-		"apply-patch": "apply_patch apply-patch", "group:fs": "read write edit apply_patch", "group:runtime,tts": "exec process tts",
-		" Read ,group:WEB": "read web_search web_fetch"} {
+	for list, want := range map[string]string{"": "exec read nodes anything", "exec": "exec bash EXEC",
+		"bash":        "exec bash",
+		"apply-patch": "apply_patch apply-patch", "group:fs": "read write edit apply_patch",
+		"group:runtime,tts": "exec process tts",
+		" Read ,group:WEB":  "read web_search web_fetch"} {
 		var names []string
 		if list != "" {
 			names = strings.Split(list, ",")
@@ -179,7 +182,8 @@ func TestOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := openclawinterceptors.Order([]openclawinterceptors.Interceptor{{ID: "a", Matcher: only}}, "exec"); len(got) != 0 {
+	one := []openclawinterceptors.Interceptor{{ID: "a", Matcher: only}}
+	if got := openclawinterceptors.Order(one, "exec"); len(got) != 0 {
 		t.Errorf("%v is asked about exec", got)
 	}
 }
@@ -210,7 +214,7 @@ func TestHostilePayloads(t *testing.T) {
 // FuzzDecode: payloads of any bytes are decoded or refused, never with a panic, and what is decoded is valid.
 func FuzzDecode(f *testing.F) {
 	for _, s := range samples(f) {
-		f.Add([]byte(s.payload))
+		f.Add(s.payload)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a := openclawinterceptors.New()

@@ -98,7 +98,7 @@ func expressions() map[string]adapters.Expresses {
 	for name, info := range hooks {
 		row := adapters.Expresses{Blocks: info.form == formReturn, Asks: info.asks, Carries: info.carries,
 			Context: info.context}
-		if info.phase == phases.PostTool { // the model wrote the arguments itself: what a hook redacts there is for the record
+		if info.phase == phases.PostTool { // the model wrote the arguments: a redaction is for the record
 			row.Records = []string{"/args", "/original_args"}
 		}
 		if info.records {

@@ -101,8 +101,8 @@ func TestEveryBlockHolds(t *testing.T) {
 	}
 }
 
-// TestAQuestionNeedsAPerson: OpenClaw asks its person where the plugin knows that there is one; elsewhere an ask waits in
-// belay's queue, or is a block.
+// TestAQuestionNeedsAPerson: OpenClaw asks its person where the plugin knows that there is one; elsewhere an ask waits
+// in belay's queue, or is a block.
 func TestAQuestionNeedsAPerson(t *testing.T) {
 	a, payload := openclaw.New(), payloadOf(t, "captured.before_tool_call.exec")
 	for _, person := range []bool{false, true} {

@@ -63,9 +63,11 @@ func otherValue(t *rapid.T) hookrunner.Value {
 	}
 	v := hookrunner.Value{}
 	for name, value := range map[string]any{"block": false, "params": map[string]any{"command": "x"}, "outcome": "pass",
-		"requireApproval": map[string]any{"title": "x"}, "cancel": false, "content": "x", "payload": map[string]any{"text": "x"},
-		"handled": false, "message": map[string]any{"role": "user", "content": "theirs"}, "decision": "pass", "blockReason": "",
-		"reason": "x"} {
+		"requireApproval": map[string]any{"title": "x"}, "cancel": false, "content": "x",
+		"payload": map[string]any{"text": "x"},
+		"handled": false, "message": map[string]any{"role": "user", "content": "theirs"}, "decision": "pass",
+		"blockReason": "",
+		"reason":      "x"} {
 		if rapid.Bool().Draw(t, name) {
 			v[name] = value
 		}

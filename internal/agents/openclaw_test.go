@@ -32,8 +32,8 @@ func newOpenClaw(t *testing.T, h *host, scripts ...Script) *openClawClient {
 	t.Helper()
 	root := t.TempDir()
 	c := &openClawClient{t: t, host: h, home: filepath.Join(root, "home"), project: filepath.Join(root, "project"),
-		program: filepath.Join(h.bin, "belay-hook"), model: newMessages(t), command: []string{"agent", "--local", "--agent", "main",
-			"--message"}}
+		program: filepath.Join(h.bin, "belay-hook"), model: newMessages(t),
+		command: []string{"agent", "--local", "--agent", "main", "--message"}}
 	c.model.scripts = scripts
 	model := map[string]any{"id": "m", "name": "m", "contextWindow": 100000, "maxTokens": 4000}
 	c.config = map[string]any{
@@ -73,8 +73,8 @@ func (c *openClawClient) connect() {
 	}
 	c.write(c.configFile(), string(config))
 	// Printed, not written: as root belay writes no person's settings.
-	cmd := exec.Command(filepath.Join(c.host.bin, "belay"), "connect", "openclaw", "--print", "--json", "--hook", c.program,
-		"--state", c.host.state)
+	cmd := exec.Command(filepath.Join(c.host.bin, "belay"), "connect", "openclaw", "--print", "--json",
+		"--hook", c.program, "--state", c.host.state)
 	cmd.Dir, cmd.Env = c.project, append(os.Environ(), "HOME="+c.home)
 	out, err := cmd.Output()
 	var plan struct {
@@ -99,7 +99,8 @@ func (c *openClawClient) run(prompt string) {
 		c.t.Fatal("BELAY_OPENCLAW and BELAY_OPENCLAW_NODE name no client; scripts/test-agents installs one")
 	}
 	wall := newWall(c.t)
-	env := []string{"PATH=" + filepath.Dir(node) + ":" + os.Getenv("PATH"), "HOME=" + c.home, "BELAY_HOME=" + c.t.TempDir(),
+	env := []string{"PATH=" + filepath.Dir(node) + ":" + os.Getenv("PATH"), "HOME=" + c.home,
+		"BELAY_HOME=" + c.t.TempDir(),
 		"OPENCLAW_NO_RESPAWN=1", "HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL, "NO_PROXY=127.0.0.1,localhost"}
 	c.out, _ = run(c.t, c.project, env, append(append([]string{node, bin}, c.command...), prompt)...)
 	wall.report()
@@ -268,8 +269,10 @@ func openClawCases() []openClawCase {
 		{group: ways, name: "the configuration says plugins.enabled = false", calls: refused, got: openClawRan, want: open,
 			spoil: plugins(func(p map[string]any) { p["enabled"] = false }), note: "doctor is red"},
 		{group: ways, name: "the agent empties openclaw.json (exec)", added: guarded, got: openClawRan, want: held,
-			calls: []Call{openClawExec("echo '{}' > ~/.openclaw/openclaw.json && echo ran > ran.txt")}, note: "the settings guard"},
-		{group: ways, name: "the agent has its tool `plugins` disable belay", added: guarded, want: held, note: "the settings guard",
+			calls: []Call{openClawExec("echo '{}' > ~/.openclaw/openclaw.json && echo ran > ran.txt")},
+			note:  "the settings guard"},
+		{group: ways, name: "the agent has its tool `plugins` disable belay", added: guarded, want: held,
+			note:  "the settings guard",
 			calls: []Call{{Tool: "plugins", Input: map[string]any{"action": "disable", "pluginId": "belay"}}},
 			got: func(c *openClawClient) string {
 				b, err := os.ReadFile(c.configFile())
@@ -334,8 +337,8 @@ func tryOpenClaw(t *testing.T, k openClawCase) {
 	}
 }
 
-// Each tool that the client offers its model has a row in belay's table, and stands in the list that `make test` compares
-// the table with.
+// Each tool that the client offers its model has a row in belay's table, and stands in the list that `make test`
+// compares the table with.
 func TestOpenClawToolsAreKnown(t *testing.T) {
 	list, err := os.ReadFile("../../phases/testdata/tools/openclaw.txt")
 	if err != nil {

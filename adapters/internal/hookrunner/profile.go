@@ -94,15 +94,17 @@ func Hooks() map[string]Hook {
 			"cancel", s15, FailsOpen, Returns},
 		"resolve_exec_env":         {Modify, map[string]Rule{"*": LastWins}, "", s15, FailsOpen, Latches},
 		"subagent_delivery_target": {Modify, map[string]Rule{"origin": FirstDefined}, "", 0, FailsOpen, Latches},
-		"skill_proposal_evaluate":  {Evaluate, map[string]Rule{"decision": StickyTrue}, "", 120 * time.Second, FailsOpen, Returns},
+		"skill_proposal_evaluate": {Evaluate, map[string]Rule{"decision": StickyTrue}, "", 120 * time.Second, FailsOpen,
+			Returns},
 
 		"before_agent_reply": {Claim, claim, "handled", 0, FailsOpen, Returns},
 		"inbound_claim":      {Claim, claim, "handled", 0, FailsOpen, Returns},
 		"before_dispatch":    {Claim, claim, "handled", 0, FailsOpen, Returns},
 		"reply_dispatch":     {Claim, claim, "handled", 0, FailsOpen, Returns},
 
-		"tool_result_persist":  {Sync, message, "", 0, FailsOpen, Returns},
-		"before_message_write": {Sync, map[string]Rule{"message": Pipeline, "block": StickyTrue}, "block", 0, FailsOpen, Returns},
+		"tool_result_persist": {Sync, message, "", 0, FailsOpen, Returns},
+		"before_message_write": {Sync, map[string]Rule{"message": Pipeline, "block": StickyTrue}, "block", 0, FailsOpen,
+			Returns},
 	}
 	for name, wait := range map[string]time.Duration{"agent_end": s30, "before_compaction": s30, "after_compaction": s30,
 		"skill_changed": s30, "skill_proposal_changed": s30, "channel_pairing_requested": 2 * time.Second,

@@ -1,6 +1,8 @@
 // Asking belay from a function that has to return its answer: a worker asks while the caller waits with a deadline.
 // The plugin's own file is the worker's program, which calls serve.
-import { isMainThread, MessageChannel, receiveMessageOnPort, Worker, workerData, type MessagePort } from "node:worker_threads"
+import {
+  isMainThread, MessageChannel, receiveMessageOnPort, Worker, workerData, type MessagePort,
+} from "node:worker_threads"
 import { ask, refusal, type Answer, type Settings } from "./ask"
 
 const deadline = 30_000 // milliseconds; more than ask takes at most
@@ -22,7 +24,8 @@ export class Asker {
       const port = this.start()
       const before = Atomics.load(this.flag, 0)
       port.postMessage({ runtime, event, payload })
-      if (Atomics.wait(this.flag, 0, before, this.patience) === "timed-out") throw new Error("the worker did not answer in time")
+      const waited = Atomics.wait(this.flag, 0, before, this.patience)
+      if (waited === "timed-out") throw new Error("the worker did not answer in time")
       const got = receiveMessageOnPort(port) as { message: Answer } | undefined
       if (!got) throw new Error("the worker gave no answer")
       return got.message

@@ -81,8 +81,11 @@ func openClawConfig(src []byte, dir string, connected bool) ([]byte, error) {
 			return nil, conflict(jsonedit.Line(src, n.Start), "plugins.entries.belay does not let belay read conversations",
 				"Take the member out: belay writes its own.")
 		}
-	} else if src, err = jsonedit.Put(src, []string{"plugins", "entries", openClawID}, []byte(openClawEntry), false); err != nil {
-		return nil, err
+	} else {
+		path := []string{"plugins", "entries", openClawID}
+		if src, err = jsonedit.Put(src, path, []byte(openClawEntry), false); err != nil {
+			return nil, err
+		}
 	}
 	if names, ok := list(src, plugins, "allow"); ok && !slices.Contains(names, openClawID) {
 		if src, err = jsonedit.Append(src, []string{"plugins", "allow"}, []byte(`"`+openClawID+`"`)); err != nil {

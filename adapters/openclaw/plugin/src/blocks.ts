@@ -49,8 +49,10 @@ function withheld(message: unknown, reason: string): Fields {
   const of = isObject(message) ? message : {}
   const out: Fields = {}
   for (const [name, value] of Object.entries(of)) if (envelope.includes(name)) out[name] = value
-  if (typeof out.role !== "string" || out.role === "") return { role: "user", content: [{ type: "text", text: reason }] }
-  if (typeof of.content === "string" || (isObject(of.content))) return { ...out, content: reason }
+  if (typeof out.role !== "string" || out.role === "") {
+    return { role: "user", content: [{ type: "text", text: reason }] }
+  }
+  if (typeof of.content === "string" || isObject(of.content)) return { ...out, content: reason }
   const calls = (Array.isArray(of.content) ? of.content : []).filter((c) => isObject(c) && c.type === "toolCall")
   return { ...out, content: [{ type: "text", text: reason },
     ...calls.map((c) => ({ type: "toolCall", id: text(c.id), name: text(c.name), arguments: {} }))] }

@@ -40,7 +40,8 @@ export type Pictures = Map<string, string>
 /** encode writes a payload, with a mark in place of each long picture. */
 export function encode(payload: Fields, pictures: Pictures): string {
   return JSON.stringify(payload, function (this: unknown, name, value: unknown) {
-    if (name === "data" && typeof value === "string" && value.length > longData && isObject(this) && this.type === "image") {
+    const picture = name === "data" && isObject(this) && this.type === "image"
+    if (picture && typeof value === "string" && value.length > longData) {
       const key = `belay-omitted:${pictures.size}:${value.length}`
       pictures.set(key, value)
       return key

@@ -22,7 +22,8 @@ const last = ["before_tool_call", "message_sending", "reply_payload_sending", "r
 /** The other hooks. Belay comes first: where another plugin answers a message, later ones are not asked. */
 const first = ["before_agent_run", "before_agent_reply", "inbound_claim", "before_dispatch", "reply_dispatch",
   "before_model_resolve", "before_prompt_build", "agent_turn_prepare", "heartbeat_prompt_contribution",
-  "before_agent_finalize", "after_tool_call", "before_install", "skill_proposal_evaluate", "session_start", "session_end",
+  "before_agent_finalize", "after_tool_call", "before_install", "skill_proposal_evaluate", "session_start",
+  "session_end",
   "before_reset", "before_compaction", "after_compaction", "subagent_delivery_target", "subagent_spawned",
   "subagent_progress", "subagent_ended", "agent_end", "channel_pairing_requested", "cron_changed", "cron_reconciled",
   "gateway_start", "gateway_stop", "llm_input", "llm_output", "message_received", "message_sent", "model_call_ended",
@@ -44,6 +45,13 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key)
   map.set(key, value)
   if (map.size > most) for (const oldest of map.keys()) return void map.delete(oldest)
+}
+
+/** What is asked in a session, or why that may not go on. */
+interface Question {
+  root: string
+  ask: string
+  closed?: string
 }
 
 class Host {
@@ -104,7 +112,7 @@ class Host {
   }
 
   /** question is the payload for belay, or the answer of a session that was closed. */
-  private question(hook: string, event: Fields, ctx: Fields, pictures: Pictures): { root: string; ask: string; closed?: string } {
+  private question(hook: string, event: Fields, ctx: Fields, pictures: Pictures): Question {
     this.learn(hook, event, ctx)
     const session = text(ctx.sessionKey) || text(event.sessionKey) || text(ctx.requesterSessionKey)
     const { root, agent } = this.root(session)
@@ -123,7 +131,7 @@ class Host {
     if (a.decision === "allow") {
       try {
         const value = returned(a)
-        if (hook === "before_tool_call") return { ...value, params: value?.params ?? event.params } // over other plugins'
+        if (hook === "before_tool_call") return { ...value, params: value?.params ?? event.params }
         return restore(value, pictures)
       } catch (e) {
         a = refusal(e)
@@ -180,7 +188,9 @@ class Host {
 function returned(a: Answer): Fields | undefined {
   if (a.set.length === 0) return undefined
   const c = a.set[0]
-  if (a.set.length > 1 || c?.path !== "" || !isObject(c.value)) throw new Error("the answer has no value that a hook returns")
+  if (a.set.length > 1 || c?.path !== "" || !isObject(c.value)) {
+    throw new Error("the answer has no value that a hook returns")
+  }
   return c.value
 }
 
@@ -202,7 +212,8 @@ const plugin = {
     }
     for (const hook of last) add(hook, Number.MIN_SAFE_INTEGER)
     for (const hook of first) add(hook, Number.MAX_SAFE_INTEGER)
-    api.registerAgentToolResultMiddleware((event, ctx) => host.hold(middleware, event, ctx), { runtimes: ["openclaw", "codex"] })
+    api.registerAgentToolResultMiddleware((event, ctx) => host.hold(middleware, event, ctx),
+      { runtimes: ["openclaw", "codex"] })
   },
 }
 

@@ -162,7 +162,13 @@ function readAnswer(stdout, exit, stderr) {
 }
 
 // ../../internal/ts/sync.ts
-import { isMainThread, MessageChannel, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
+import {
+  isMainThread,
+  MessageChannel,
+  receiveMessageOnPort,
+  Worker,
+  workerData
+} from "node:worker_threads";
 var deadline2 = 3e4;
 var mark = "belay-asks";
 var Asker = class {
@@ -181,7 +187,8 @@ var Asker = class {
       const port = this.start();
       const before = Atomics.load(this.flag, 0);
       port.postMessage({ runtime: runtime2, event, payload });
-      if (Atomics.wait(this.flag, 0, before, this.patience) === "timed-out") throw new Error("the worker did not answer in time");
+      const waited = Atomics.wait(this.flag, 0, before, this.patience);
+      if (waited === "timed-out") throw new Error("the worker did not answer in time");
       const got = receiveMessageOnPort(port);
       if (!got) throw new Error("the worker gave no answer");
       return got.message;
@@ -277,7 +284,9 @@ function withheld(message, reason) {
   const of = isObject(message) ? message : {};
   const out = {};
   for (const [name, value] of Object.entries(of)) if (envelope.includes(name)) out[name] = value;
-  if (typeof out.role !== "string" || out.role === "") return { role: "user", content: [{ type: "text", text: reason }] };
+  if (typeof out.role !== "string" || out.role === "") {
+    return { role: "user", content: [{ type: "text", text: reason }] };
+  }
   if (typeof of.content === "string" || isObject(of.content)) return { ...out, content: reason };
   const calls = (Array.isArray(of.content) ? of.content : []).filter((c) => isObject(c) && c.type === "toolCall");
   return { ...out, content: [
@@ -341,7 +350,8 @@ function pick(of, names) {
 }
 function encode(payload, pictures) {
   return JSON.stringify(payload, function(name, value) {
-    if (name === "data" && typeof value === "string" && value.length > longData && isObject(this) && this.type === "image") {
+    const picture = name === "data" && isObject(this) && this.type === "image";
+    if (picture && typeof value === "string" && value.length > longData) {
       const key = `belay-omitted:${pictures.size}:${value.length}`;
       pictures.set(key, value);
       return key;
@@ -542,7 +552,9 @@ var Host = class _Host {
 function returned(a) {
   if (a.set.length === 0) return void 0;
   const c = a.set[0];
-  if (a.set.length > 1 || c?.path !== "" || !isObject(c.value)) throw new Error("the answer has no value that a hook returns");
+  if (a.set.length > 1 || c?.path !== "" || !isObject(c.value)) {
+    throw new Error("the answer has no value that a hook returns");
+  }
   return c.value;
 }
 var read = /* @__PURE__ */ new Set([
@@ -564,7 +576,10 @@ var plugin = {
     };
     for (const hook of last) add(hook, Number.MIN_SAFE_INTEGER);
     for (const hook of first) add(hook, Number.MAX_SAFE_INTEGER);
-    api.registerAgentToolResultMiddleware((event, ctx) => host.hold(middleware, event, ctx), { runtimes: ["openclaw", "codex"] });
+    api.registerAgentToolResultMiddleware(
+      (event, ctx) => host.hold(middleware, event, ctx),
+      { runtimes: ["openclaw", "codex"] }
+    );
   }
 };
 serve();
