@@ -32,7 +32,7 @@ type Runner struct {
 	Timeout time.Duration // of one run of the tests
 
 	mu    sync.Mutex
-	whole map[string]*testBinary // of packages, without a change
+	whole map[tests]*testBinary // of packages, without a change
 }
 
 // Sources returns the files of a folder that are compiled here, without tests: path to contents.
@@ -65,10 +65,14 @@ const maxOutput = 4 << 10
 // maxData is how much memory a run may write to, in KiB: a change can remove a limit.
 const maxData = 8 << 20
 
-// Test runs the tests that pattern selects ("" for all) of a package with the change applied, or without a change when
+// Test runs the tests of a package that pattern selects ("" for all) with the change applied, or without a change when
 // c is nil. An error means that the tests could not be run at all.
 func (r *Runner) Test(ctx context.Context, c *Change, pkg, pattern string) (Result, error) {
-	env := os.Environ()
+	return r.test(ctx, c, tests{pkg: pkg, pattern: pattern})
+}
+
+func (r *Runner) test(ctx context.Context, c *Change, t tests) (Result, error) {
+	env := t.env()
 	if c != nil {
 		overlay, err := r.overlay(c)
 		if err != nil {
@@ -78,25 +82,29 @@ func (r *Runner) Test(ctx context.Context, c *Change, pkg, pattern string) (Resu
 		// By the environment, so that tests that build a program build it with the change, too.
 		env = append(env, strings.TrimSpace("GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
-	args := []string{"test", "-failfast", "-vet=off", linkFast, "-timeout", r.Timeout.String()}
+	args := append([]string{"test", "-failfast", "-timeout", r.Timeout.String()}, t.flags()...)
 	if c != nil {
 		args = append(args, "-count=1") // without a change, what go test remembers will do
 	}
-	if pattern != "" {
-		args = append(args, "-run", pattern)
+	if t.pattern != "" {
+		args = append(args, "-run", t.pattern)
+	}
+	data := fmt.Sprint(maxData)
+	if t.race { // which maps terabytes of shadow memory
+		data = "unlimited"
 	}
 	// A test that hangs with its output open is ended a little after its own timeout.
 	ctx, stop := context.WithTimeout(ctx, r.Timeout+2*time.Minute)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "sh",
-		append([]string{"-c", fmt.Sprintf(`ulimit -d %d; exec go "$@"`, maxData), "go"}, append(args, pkg)...)...)
+		append([]string{"-c", fmt.Sprintf(`ulimit -d %s; exec go "$@"`, data), "go"}, append(args, t.pkg)...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = r.Root, env, 5*time.Second
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
 	res := Result{Outcome: Survived, Output: tail(out), Took: time.Since(began)}
 	switch {
-	case err == nil && pattern != "" && bytes.Contains(out, []byte("[no tests to run]")):
-		return res, fmt.Errorf("%s has no test %s", pkg, pattern)
+	case err == nil && t.pattern != "" && bytes.Contains(out, []byte("[no tests to run]")):
+		return res, fmt.Errorf("%s has no test %s", t.pkg, t.pattern)
 	case err == nil:
 	case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
 		res.Outcome = Invalid
@@ -142,7 +150,7 @@ func tail(b []byte) string {
 // Defence switches a defence off and runs its test. The error is ErrNotFound when the code has no such place, and
 // an error when the test fails without the change, too: then it shows nothing.
 func (r *Runner) Defence(ctx context.Context, d *Defence) (Result, error) {
-	pkg, pattern, err := d.target()
+	t, err := d.target()
 	if err != nil {
 		return Result{}, err
 	}
@@ -154,8 +162,8 @@ func (r *Runner) Defence(ctx context.Context, d *Defence) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if res, err := r.unchanged(ctx, pkg, pattern); err != nil {
+	if res, err := r.unchanged(ctx, t); err != nil {
 		return res, fmt.Errorf("%s fails although nothing was changed: %w\n%s", d.Test, err, res.Output)
 	}
-	return r.Test(ctx, &c, pkg, pattern)
+	return r.test(ctx, &c, t)
 }

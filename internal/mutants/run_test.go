@@ -3,6 +3,7 @@ package mutants
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -99,6 +100,63 @@ func TestDefence(t *testing.T) {
 		!strings.Contains(err.Error(), "although nothing was changed") ||
 		!strings.Contains(err.Error(), "--- FAIL: TestRed") {
 		t.Errorf("a test that always fails: %v", err)
+	}
+}
+
+// TestDefenceUnderTheRaceDetector: an entry that asks for the race detector has it, and others do not.
+func TestDefenceUnderTheRaceDetector(t *testing.T) {
+	if out, err := exec.Command("go", "env", "CC").Output(); err != nil {
+		t.Fatal(err)
+	} else if _, err := exec.LookPath(strings.TrimSpace(string(out))); err != nil {
+		t.Fatalf("the race detector needs a C compiler: %v", err)
+	}
+	r := module(t)
+	for name, text := range map[string]string{
+		"q/q.go": `package q
+
+import "sync"
+
+// Sum counts to n.
+func Sum(n int) (sum int) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for range n {
+		all.Go(func() {
+			mu.Lock()
+			defer mu.Unlock()
+			sum++
+		})
+	}
+	all.Wait()
+	return sum
+}
+`,
+		"q/q_test.go": `package q
+
+import "testing"
+
+func TestSum(t *testing.T) {
+	if Sum(2) > 2 {
+		t.Fatal("the sum")
+	}
+}
+`,
+	} {
+		path := filepath.Join(r.Root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for race, want := range map[bool]Outcome{false: Survived, true: Killed} {
+		d := Defence{Name: "lock", Package: "q", Symbol: "Sum", Test: "q/TestSum", Race: race,
+			From: "mu.Lock()\n\t\t\tdefer mu.Unlock()", With: "_ = &mu"}
+		res, err := r.Defence(t.Context(), &d)
+		if err != nil || res.Outcome != want || race && !strings.Contains(res.Output, "DATA RACE") {
+			t.Errorf("race %v: %s, %v; want %s\n%s", race, res.Outcome, err, want, res.Output)
+		}
 	}
 }
 

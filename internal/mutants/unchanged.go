@@ -21,15 +21,16 @@ type testBinary struct {
 	err  error
 }
 
-func (r *Runner) binary(ctx context.Context, pkg string) (string, error) {
+func (r *Runner) binary(ctx context.Context, t tests) (string, error) {
+	t.pattern = "" // one binary has all tests
 	r.mu.Lock()
 	if r.whole == nil {
-		r.whole = map[string]*testBinary{}
+		r.whole = map[tests]*testBinary{}
 	}
-	b := r.whole[pkg]
+	b := r.whole[t]
 	if b == nil {
 		b = &testBinary{}
-		r.whole[pkg] = b
+		r.whole[t] = b
 	}
 	r.mu.Unlock()
 	b.once.Do(func() {
@@ -39,8 +40,9 @@ func (r *Runner) binary(ctx context.Context, pkg string) (string, error) {
 			return
 		}
 		b.path = filepath.Join(dir, "whole.test")
-		cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", linkFast, "-c", "-o", b.path, pkg)
-		cmd.Dir = r.Root
+		args := append(append([]string{"test"}, t.flags()...), "-c", "-o", b.path, t.pkg)
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir, cmd.Env = r.Root, t.env()
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.err = fmt.Errorf("%w\n%s", err, tail(out))
 		}
@@ -48,18 +50,17 @@ func (r *Runner) binary(ctx context.Context, pkg string) (string, error) {
 	return b.path, b.err
 }
 
-// unchanged runs the tests that pattern selects of the package as it stands. An error means that they do not pass, or
-// that there are none.
-func (r *Runner) unchanged(ctx context.Context, pkg, pattern string) (Result, error) {
-	path, err := r.binary(ctx, pkg)
+// unchanged runs the tests as the code stands. An error means that they do not pass, or that there are none.
+func (r *Runner) unchanged(ctx context.Context, t tests) (Result, error) {
+	path, err := r.binary(ctx, t)
 	if err != nil {
 		return Result{}, err
 	}
-	cmd := exec.CommandContext(ctx, path, "-test.failfast", "-test.timeout="+r.Timeout.String(), "-test.run="+pattern)
-	cmd.Dir = filepath.Join(r.Root, strings.TrimPrefix(pkg, "./"))
+	cmd := exec.CommandContext(ctx, path, "-test.failfast", "-test.timeout="+r.Timeout.String(), "-test.run="+t.pattern)
+	cmd.Dir = filepath.Join(r.Root, strings.TrimPrefix(t.pkg, "./"))
 	out, err := cmd.CombinedOutput()
 	if err == nil && bytes.Contains(out, []byte("no tests to run")) {
-		err = fmt.Errorf("%s has no test %s", pkg, pattern)
+		err = fmt.Errorf("%s has no test %s", t.pkg, t.pattern)
 	}
 	return Result{Outcome: Survived, Output: tail(out)}, err
 }
