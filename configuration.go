@@ -71,7 +71,8 @@ func readAdHoc(hooks []AdHocHook, f *config.File) ([]loader.Ready, error) {
 func (c *configuration) kernelConfig() *kernel.Config {
 	cfg := loader.Config(c.now.file, c.dir, c.trust.InUse(), c.revision())
 	if c.o.NoHooks {
-		cfg = &kernel.Config{Revision: cfg.Revision, Approvals: cfg.Approvals, Reviewers: cfg.Reviewers, Judges: c.mayJudge}
+		cfg = &kernel.Config{Revision: cfg.Revision, Approvals: cfg.Approvals, Reviewers: cfg.Reviewers, Judges: c.mayJudge,
+			LatchReconcile: cfg.LatchReconcile}
 	}
 	cfg.Announce = c.announcer()
 	cfg.NoTools = c.o.Tools == nil && len(c.now.file.MCP.Servers) == 0

@@ -53,6 +53,12 @@ func (b *Belay) AcceptConfig(ctx context.Context, revision string, o *approvals.
 	return b.kernel.AcceptConfig(ctx, revision, ownCredential(), o)
 }
 
+// Reconciled logs what the comparison of a session's log with belay's has come to; see
+// kernel.Kernel.Reconciled, also for errors.
+func (b *Belay) Reconciled(ctx context.Context, r *wire.Reconciliation) error {
+	return b.kernel.Reconciled(ctx, r)
+}
+
 // Approval returns an item of the queue as it stands now. Errors are
 // approvals.ErrUnknown or kernel.ErrUnavailable.
 func (b *Belay) Approval(ctx context.Context, id string) (approvals.Item, error) {

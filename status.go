@@ -103,6 +103,9 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	if err != nil {
 		return s, err
 	}
+	if s.Reconciled, err = b.kernel.Reconciliations(ctx); err != nil {
+		return s, err
+	}
 	s.Unsigned, err = b.conf.revisions.Unsigned(ctx)
 	return s, err
 }

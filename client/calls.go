@@ -245,6 +245,22 @@ func (c *Client) Compact(ctx context.Context, o Compaction) (wire.Compacted, err
 	return r, err
 }
 
+// Reconcile has the daemon compare the log of a runtime, an absolute path in that runtime's directory, with
+// belay's events, and log what came of it. It takes RoleReview or RoleAdmin.
+func (c *Client) Reconcile(ctx context.Context, runtime, log string) ([]wire.Reconciliation, error) {
+	var r wire.Reconciliations
+	err := c.call(ctx, request{method: http.MethodPost, path: "/v1/events/reconcile",
+		body:  mustJSON(reconcileRequest{runtime, log}),
+		roles: []Role{RoleReview, RoleAdmin}}, &r)
+	return r.Sessions, err
+}
+
+// reconcileRequest is the body of /v1/events/reconcile.
+type reconcileRequest struct {
+	Runtime string `json:"runtime"`
+	Log     string `json:"log"`
+}
+
 // Compacted says which events have no contents any more: 1 to through, as the event of
 // number event announces.
 func (c *Client) Compacted(ctx context.Context) (through, event int64, err error) {

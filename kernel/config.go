@@ -85,6 +85,9 @@ type Config struct {
 	// LatchChangedCalls latches the session of a call that ran otherwise than it was released. Without
 	// it the call's result is withheld, and its event is all.
 	LatchChangedCalls bool
+	// LatchReconcile latches a session whose own log differs from belay's. Without it the difference is an
+	// event, and red in the status.
+	LatchReconcile bool
 
 	RequireLease []RequireLease // what takes a lease
 	LeaseRules   []LeaseRule    // answers to requests for leases, the first that fits

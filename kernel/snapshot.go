@@ -23,17 +23,18 @@ var ErrConfig = errors.New("kernel: configuration not usable")
 
 // snapshot is one configuration with everything in it loaded. It does not change.
 type snapshot struct {
-	revision string
-	bindings []*binding // in the order in which they run
-	index    *index     // of bindings
-	require  []require
-	ceiling  phases.Scopes
-	budget   time.Duration
-	raw      bool                    // results of tools are not redacted for hooks
-	noTools  bool                    // of Config
-	judges   func(phases.Phase) bool // likewise
-	changed  bool                    // of Config: LatchChangedCalls
-	rest     rest
+	revision  string
+	bindings  []*binding // in the order in which they run
+	index     *index     // of bindings
+	require   []require
+	ceiling   phases.Scopes
+	budget    time.Duration
+	raw       bool                    // results of tools are not redacted for hooks
+	noTools   bool                    // of Config
+	judges    func(phases.Phase) bool // likewise
+	changed   bool                    // of Config: LatchChangedCalls
+	reconcile bool                    // of Config: LatchReconcile
+	rest      rest
 
 	requireLease []RequireLease
 	leaseRules   []leaseRule
@@ -93,7 +94,7 @@ type require struct {
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader, terminal ed25519.PublicKey) (*snapshot, error) {
 	snap := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget,
 		raw:     cfg.RawToolResults,
-		noTools: cfg.NoTools, changed: cfg.LatchChangedCalls, judges: cfg.Judges, users: 1, required: cfg.Require}
+		noTools: cfg.NoTools, changed: cfg.LatchChangedCalls, reconcile: cfg.LatchReconcile, judges: cfg.Judges, users: 1, required: cfg.Require}
 	snap.approvals = queue.WithDefaults(cfg.Approvals)
 	snap.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned,
 		Terminal: terminal}

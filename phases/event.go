@@ -34,12 +34,16 @@ const (
 	// EventMismatch: a tool call ran otherwise than belay released it, or belay was never asked about
 	// it; Decision says which, Changed what differs.
 	EventMismatch EventType = "mismatch"
+
+	// EventReconcile: a runtime's own log of a session was compared with belay's; Decision says what came
+	// of it, Output holds the comparison.
+	EventReconcile EventType = "reconcile"
 )
 
 // EventTypes returns all types of events, in the order in which people are shown them.
 func EventTypes() []EventType {
 	return []EventType{EventVerdict, EventHook, EventFailure, EventLatch, EventGap, EventNotice, EventApproval,
-		EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery, EventMismatch}
+		EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery, EventMismatch, EventReconcile}
 }
 
 // Event is one record of the log. Everything in it is already redacted;

@@ -27,6 +27,8 @@ type Status struct {
 	Unasked int `json:"unasked_calls,omitzero"`
 	// events of a day that show calls whose results did not come to belay
 	Undecided int `json:"undecided_calls,omitzero"`
+	// Reconciled counts the sessions of a week whose logs were compared with belay's.
+	Reconciled Reconciled `json:"reconciled,omitzero"`
 	// LeftBehind names the hooks that ignored their deadline and still run: they block until that has ended.
 	LeftBehind []string `json:"left_behind,omitzero"`
 	// Rules are the rules files that hooks are built from, as they are in force.

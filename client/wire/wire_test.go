@@ -22,7 +22,7 @@ func TestDocumentsOnTheWire(t *testing.T) {
 	var got bytes.Buffer
 	for _, v := range []any{
 		&wire.Status{}, &wire.UnsignedRevisions{}, &wire.Sink{}, &wire.Daemon{}, &wire.Hook{}, &wire.Session{}, &wire.Latch{},
-		&wire.Health{}, &wire.SinkHealth{}, &wire.Problem{}, &wire.ProblemBody{}, &wire.Compacted{},
+		&wire.Health{}, &wire.SinkHealth{}, &wire.Problem{}, &wire.ProblemBody{}, &wire.Compacted{}, &wire.Reconciliation{},
 	} {
 		for _, full := range []bool{false, true} {
 			if full {

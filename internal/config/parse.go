@@ -92,6 +92,8 @@ type File struct {
 
 	// LatchChangedCalls latches a session in which a call ran otherwise than belay released it.
 	LatchChangedCalls bool `json:"latch_changed_calls,omitzero"`
+	// LatchReconcile latches a session whose own log differs from belay's.
+	LatchReconcile bool `json:"latch_reconcile,omitzero"`
 
 	Recordings *Recordings `json:"recordings,omitzero"` // nil: full inputs are not kept
 

@@ -191,8 +191,10 @@ func Stream(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{*io.NewSectionReader(f, 0, fi.Size()), f}, nil
+	return newFile(f, fi.Size()), nil
 }
+
+func newFile(f *os.File, size int64) *File { return &File{*io.NewSectionReader(f, 0, size), f} }
 
 // Close lets go of the file.
 func (f *File) Close() error { return f.f.Close() }

@@ -33,6 +33,7 @@ func Config(f *config.File, dir string, policy *tiers.Policy, revision string) *
 // leaseConfig sets which actions take a lease, and which leases hooks get.
 func leaseConfig(cfg *kernel.Config, f *config.File) {
 	cfg.LatchChangedCalls = f.LatchChangedCalls
+	cfg.LatchReconcile = f.LatchReconcile
 	for _, r := range f.RequireLease {
 		cfg.RequireLease = append(cfg.RequireLease,
 			kernel.RequireLease{Phases: r.Phases, Tools: r.Tools, Capability: r.Capability})

@@ -20,7 +20,7 @@ func (a *App) eventsCmd() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.eventsTailCmd(), a.eventsQueryCmd(), a.eventsShowCmd(), a.eventsExportCmd(), a.eventsVerifyCmd(),
-		a.eventsReportCmd(), a.eventsProveCmd(), a.eventsCompactCmd(), a.eventsKeyCmd())
+		a.eventsReportCmd(), a.eventsReconcileCmd(), a.eventsProveCmd(), a.eventsCompactCmd(), a.eventsKeyCmd())
 	return cmd
 }
 

@@ -97,6 +97,7 @@ func (a *App) serve(ctx context.Context, options serveOptions) error {
 		Dir: dir, Listen: options.listen, TLSOnly: options.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(),
 		User:   userName(),
 		Logger: log, Recorders: recorders, Running: options.running, Queue: options.queue,
+		LogDir: a.logDir,
 	})
 	switch {
 	case errors.Is(err, server.ErrAddress):

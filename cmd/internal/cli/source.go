@@ -37,6 +37,8 @@ type records interface {
 	ClearLatch(ctx context.Context, s wire.Session, o *approvals.Order) error
 	AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error
 	Compact(ctx context.Context, o client.Compaction) (wire.Compacted, error)
+	// Reconcile compares a log with the events, and logs what came of it.
+	Reconcile(ctx context.Context, runtime, log string) ([]wire.Reconciliation, error)
 	Close() error
 }
 
@@ -136,7 +138,7 @@ func openSource[T any](ctx context.Context, app *App, remote func(*client.Client
 // hooks: it must be there to look at while a hook is broken.
 func (a *App) openRecords(ctx context.Context) (records, error) {
 	return openSource(ctx, a, func(c *client.Client) records { return c }, func(host *belay.Belay) records {
-		return localRecords{host}
+		return localRecords{host, a.logDir}
 	})
 }
 
@@ -224,7 +226,10 @@ func recordsFailure(err error) error {
 }
 
 // localRecords is a state directory that this process has open.
-type localRecords struct{ host *belay.Belay }
+type localRecords struct {
+	host   *belay.Belay
+	logDir func(runtime string) string
+}
 
 func (l localRecords) Close() error { return l.host.Close() }
 

@@ -78,6 +78,9 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	}
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(status.Daemon))
 	fmt.Fprintf(a.Out, "alarms   %s\n", alarmsLine(stopped))
+	if status.Reconciled.Sessions > 0 {
+		fmt.Fprintf(a.Out, "logs     %s\n", reconciledLine(&status.Reconciled))
+	}
 	for _, k := range status.Sinks {
 		a.printSink(k)
 	}

@@ -44,6 +44,7 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/hooks", roles: read, handle: s.hooks},
 		{method: "GET", path: "/v1/events", roles: read, query: eventParams(), handle: s.events},
 		{method: "POST", path: "/v1/events/compact", roles: admin, body: true, handle: s.compact},
+		{method: "POST", path: "/v1/events/reconcile", roles: read, body: true, handle: s.reconcile},
 		{method: "GET", path: "/v1/recording", roles: admin, query: []string{"seconds", "count", "destination"},
 			handle: s.recording},
 		{method: "GET", path: "/v1/status", roles: read, handle: s.status},

@@ -49,6 +49,7 @@ type Host interface {
 	ClearLatch(ctx context.Context, key wire.Session, o *approvals.Order) error
 	OverloadEnded(ctx context.Context) error
 	AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error
+	Reconciled(ctx context.Context, r *wire.Reconciliation) error
 	Approval(ctx context.Context, id string) (approvals.Item, error)
 	Approvals(ctx context.Context, q approvals.Query) ([]approvals.Item, error)
 	SweepApprovals(ctx context.Context) error
@@ -74,6 +75,9 @@ type Options struct {
 	User      string                      // whose agents these are; goes into the invocations of runtimes
 	Logger    *slog.Logger                // nil discards
 	Recorders *Recorders                  // the host's Recorder; nil: nothing can be recorded
+	// LogDir returns the directory of a runtime whose sessions' logs are compared with belay's, "" for one whose
+	// logs are not. Nil: none are.
+	LogDir func(runtime string) string
 
 	Running  int           // invocations decided at once; default 4 for each CPU, at least 8
 	Queue    int           // invocations that may wait for their turn; default 128
@@ -129,6 +133,7 @@ type Server struct {
 	http          *http.Server
 	gate          *gate
 	notifications *notifications
+	logs          *reconciler
 	health        *shared[found]
 	ending        *ending
 	beliefs       beliefs
@@ -156,7 +161,7 @@ type Server struct {
 func Open(host Host, o Options) (*Server, error) {
 	server := &Server{host: host, o: o.withDefaults(), since: time.Now(), notifications: newNotifications(),
 		ending: newEnding(),
-		health: newHealth(host)}
+		health: newHealth(host), logs: newReconciler(o.LogDir)}
 	server.log = server.o.Logger
 	server.gate = newGate(server.o.Running, server.o.Queue, server.o.Patience)
 	server.routes = server.table()
@@ -276,6 +281,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	go s.watch(watching)
+	s.background.Go(func() { s.reconcileLogs(watching) })
 	s.begin(ctx)
 	lost := make(chan error, 1)
 	go func() { lost <- s.guardLock(watching) }()

@@ -1,0 +1,43 @@
+package reconcile
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/transcripts"
+)
+
+// maxLogs is how many logs of one runtime are listed.
+const maxLogs = 10_000
+
+// Logs returns the runtime's logs that were written since then, absolute and sorted. more reports that there
+// are others. A directory that is not there has none.
+func Logs(runtime, dir string, since time.Time) (logs []string, more bool) {
+	kind, ok := runtimes()[runtime]
+	if !ok || dir == "" {
+		return nil, false
+	}
+	found, more := transcripts.Find(dir, kind.logs, "", maxLogs)
+	for _, f := range found {
+		path := filepath.Join(dir, filepath.FromSlash(f))
+		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && !fi.ModTime().Before(since) {
+			logs = append(logs, path)
+		}
+	}
+	slices.Sort(logs)
+	return logs, more
+}
+
+// RuntimeOf returns the runtime in whose directory the file lies, "" for none. dirs returns a runtime's
+// directory, "" for none.
+func RuntimeOf(path string, dirs func(runtime string) string) string {
+	for _, name := range Runtimes() {
+		dir := dirs(name)
+		if rel, err := filepath.Rel(dir, path); dir != "" && err == nil && filepath.IsLocal(rel) {
+			return name
+		}
+	}
+	return ""
+}
