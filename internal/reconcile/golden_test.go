@@ -69,6 +69,8 @@ func runs() []recorded {
 		{"codex-astra", "codex", day + "08-04-26-01a20c95-b151-7871-b351-90f3accb18b0.jsonl", 0},
 		{"codex-off", "codex", day + "08-04-27-01a20c95-b3d0-71a2-a37f-a3b9d20c6332.jsonl", 1},
 		{"gemini", "gemini-cli", "tmp/project/chats/session-2026-11-24T08-04-42d98238.jsonl", 0},
+		{"opencode", "opencode", "opencode.db", 0},
+		{"openclaw", "openclaw", "agents/main/agent/openclaw-agent.sqlite", 0},
 	}
 }
 
@@ -110,7 +112,7 @@ func (r recorded) copied(t *testing.T) (dir string) {
 func edit(t *testing.T, dir string, change func(line string) []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".jsonl" {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -133,6 +135,7 @@ func edit(t *testing.T, dir string, change func(line string) []string) {
 // compare compares the log with the events.
 func (r recorded) compare(t *testing.T, m *memory, dir string) wire.Reconciliation {
 	t.Helper()
+	makeDatabase(t, dir, r.log)
 	out, err := reconcile.Compare(t.Context(), m, reconcile.Question{Runtime: r.runtime, Dir: dir,
 		Log: filepath.Join(dir, filepath.FromSlash(r.log)), Now: now()})
 	if err != nil || len(out) != 1 {

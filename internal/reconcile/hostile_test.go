@@ -47,7 +47,7 @@ func write(t *testing.T, path, text string) {
 // A log that grows is read from where it was; one that shrank, changed or went is a finding, which stays.
 func TestRewrittenLogs(t *testing.T) {
 	for _, r := range runs() {
-		if r.off > 0 {
+		if r.off > 0 || filepath.Ext(r.log) != ".jsonl" {
 			continue
 		}
 		for name, change := range map[string]struct {

@@ -3,11 +3,15 @@ package reconcile
 import (
 	"io"
 	"strings"
+	"time"
 
+	"github.com/belay-hooks/belay/internal/store/sqlite/foreign"
 	"github.com/belay-hooks/belay/internal/transcripts"
 	"github.com/belay-hooks/belay/internal/transcripts/claudecode"
 	"github.com/belay-hooks/belay/internal/transcripts/codex"
 	"github.com/belay-hooks/belay/internal/transcripts/geminicli"
+	"github.com/belay-hooks/belay/internal/transcripts/openclaw"
+	"github.com/belay-hooks/belay/internal/transcripts/opencode"
 )
 
 // runtime is what is to be known of one runtime's log and hooks.
@@ -30,6 +34,8 @@ type runtime struct {
 	files   func(dir, file, session string) (list []transcripts.File, more bool)
 	read    func(r io.Reader, session string, file transcripts.File, before transcripts.Mark) (
 		log transcripts.Log, rewritten bool, err error)
+	// rows reads the sessions of a log that is a database, in place of the three above; nil: it is none.
+	rows func(db *foreign.DB, since time.Time) ([]*transcripts.Log, error)
 }
 
 func runtimes() map[string]runtime {
@@ -49,5 +55,9 @@ func runtimes() map[string]runtime {
 			logs:   codex.Logs, session: codex.Session, files: codex.Files, read: codex.ReadFile},
 		"gemini-cli": {name: "gemini-cli", event: geminicli.Event, agentOf: main,
 			logs: geminicli.Logs, session: geminicli.Session, files: geminicli.Files, read: geminicli.ReadFile},
+		"opencode": {name: "opencode", event: opencode.Event, ids: true, agentOf: last, logs: opencode.Logs,
+			rows: opencode.Read, tellsRefusals: true},
+		"openclaw": {name: "openclaw", event: openclaw.Event, ids: true, agentOf: main, logs: openclaw.Logs,
+			rows: openclaw.Read, tellsRefusals: true, like: likeness{cuts: true}},
 	}
 }

@@ -58,6 +58,9 @@ func Compare(ctx context.Context, events Events, q Question) ([]wire.Reconciliat
 	if c.from, err = c.first(ctx); err != nil {
 		return nil, err
 	}
+	if c.kind.rows != nil {
+		return c.database(ctx)
+	}
 	return c.lines(ctx)
 }
 

@@ -75,7 +75,24 @@ func editObjects(t *testing.T, dir string, change func(object) object) {
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			t.Fatal(err)
 		}
+		row, _ := v["row"].(object)
+		column := "" // of a row, with JSON in it
+		for _, name := range []string{"data", "event_json"} {
+			if text, ok := row[name].(string); ok {
+				var inner object
+				if err := json.Unmarshal([]byte(text), &inner); err != nil {
+					t.Fatal(err)
+				}
+				column, row[name] = name, inner
+			}
+		}
 		whole := walk(v, change)
+		if column != "" {
+			if row[column] == nil {
+				return nil
+			}
+			row[column] = shown(t, row[column])
+		}
 		if o, ok := whole.(object); !ok || o["type"] == "response_item" && o["payload"] == nil ||
 			o["type"] == "event_msg" && o["payload"] == nil {
 			return nil
@@ -100,6 +117,9 @@ func alter(o object) {
 		b, _ := json.Marshal(args)
 		o["arguments"] = string(b)
 	default:
+		if state, ok := o["state"].(object); ok {
+			o = state
+		}
 		for _, name := range []string{"input", "args", "arguments"} {
 			if args, ok := o[name].(object); ok {
 				args["altered"] = "x"
@@ -185,7 +205,8 @@ func TestAnyVerdictsRemoved(t *testing.T) {
 			gone := map[int]bool{}
 			for _, i := range subset(rng, len(all)) {
 				gone[all[i].event] = true
-				if !all[i].blocked {
+				// of a call that failed OpenCode's log does not say whether it ran: it is unknown
+				if !all[i].blocked && (r.runtime != "opencode" || all[i].call != "toolu_008_0") {
 					want = append(want, all[i].call)
 				}
 			}
