@@ -54,8 +54,10 @@ func TestRewrittenLogs(t *testing.T) {
 			of   func(text string) string
 			want int
 		}{
-			"nothing":          {func(text string) string { return text }, 0},
-			"growth":           {func(text string) string { return text + text[strings.LastIndexByte(text[:len(text)-1], '\n')+1:] }, 0},
+			"nothing": {func(text string) string { return text }, 0},
+			"growth": {func(text string) string {
+				return text + text[strings.LastIndexByte(text[:len(text)-1], '\n')+1:]
+			}, 0},
 			"a half line more": {func(text string) string { return text + `{"type":` }, 0},
 			"a blank changed":  {func(text string) string { return strings.Replace(text, `": "`, `":  "`, 1) }, 1},
 			"a first line more": {func(text string) string {
@@ -109,8 +111,8 @@ func TestUnknownRecords(t *testing.T) {
 			`{"type":"tool_use","id":7}]}}`,
 		"a stray result": `{"type":"user","sessionId":"$S","message":{"content":[` +
 			`{"type":"tool_result","tool_use_id":"none"}]}}`,
-		"another session": `{"type":"assistant","sessionId":"other","message":{"content":[{"type":"tool_use","id":"toolu_x",` +
-			`"name":"Bash","input":{"command":"x"}}]}}`,
+		"another session": `{"type":"assistant","sessionId":"other","message":{"content":[{"type":"tool_use",` +
+			`"id":"toolu_x","name":"Bash","input":{"command":"x"}}]}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := claude()

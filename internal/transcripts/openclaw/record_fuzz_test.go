@@ -7,7 +7,8 @@ import (
 )
 
 func FuzzRecord(f *testing.F) {
-	f.Add(`{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"exec","arguments":{}}]}}`,
+	f.Add(`{"type":"message","message":{"role":"assistant","content":[`+
+		`{"type":"toolCall","id":"c","name":"exec","arguments":{}}]}}`,
 		`{"type":"message","message":{"role":"toolResult","toolCallId":"c","isError":true,"details":{"status":"blocked"}}}`)
 	f.Add(`{"type":"session"}`, `{"type":"new"}`)
 	f.Fuzz(func(t *testing.T, first, second string) {
