@@ -35,6 +35,7 @@ var edited = []struct{ file, by, from string }{
 
 // others are the functions that write files in another way, and why they may.
 var others = map[string]string{
+	"internal/store/sqlite/foreign/copy.go copyWithin":        "a copy in a private directory, which is removed",
 	"internal/highwater/disk.go Open":                         "the high-water mark: the disk that its crash tests replace",
 	"internal/highwater/disk.go Replace":                      "the high-water mark: the same; synced before it gets its name",
 	"cmd/internal/server/tls.go newKey":                       "made under the daemon's lock",
