@@ -13,7 +13,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench profile bench-packages test-bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench profile bench-packages test-bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ test-plugins: ## the TypeScript plugins for agent runtimes: types, tests, and th
 
 test-agents: ## the real agent clients (from npm) against belay, and the ways past it
 	scripts/test-agents
+
+test-reconcile: ## a hundred undisturbed sessions of the real clients: how many false alarms do their logs give
+	BELAY_SESSIONS=$${BELAY_SESSIONS:-100} scripts/test-agents -run 'TestReconcileMany$$' -v
 
 test-mcp: ## tools of real MCP servers (from npm), over standard streams and HTTP on loopback
 	scripts/test-mcp

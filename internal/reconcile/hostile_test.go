@@ -189,3 +189,23 @@ func TestGoneEvents(t *testing.T) {
 		t.Errorf("compacted events: %s", shown(t, got))
 	}
 }
+
+// A subagent's log is compared as a part of its session, whichever file is named.
+func TestSubagentsOwnFile(t *testing.T) {
+	r := runs()[2]
+	m, dir := r.events(t), r.copied(t)
+	whole := r.again(t, m, dir)
+	child := filepath.Join(filepath.Dir(r.file(dir)),
+		"rollout-2026-11-24T08-04-26-01a20c95-afab-7e61-bebc-912d88301303.jsonl")
+	list, err := reconcile.Compare(t.Context(), m, r.question(dir, child))
+	if err != nil || len(list) != 1 || shown(t, list[0]) != shown(t, whole) {
+		t.Errorf("%v %s, and by the session's own %s", err, shown(t, list), shown(t, whole))
+	}
+	if err := os.Remove(r.file(dir)); err != nil {
+		t.Fatal(err)
+	}
+	list, err = reconcile.Compare(t.Context(), m, r.question(dir, child))
+	if err != nil || len(list) != 1 || count(&list[0])[wire.FindingRewritten] != 1 || list[0].Calls != 1 {
+		t.Errorf("without the session's own: %v %s", err, shown(t, list))
+	}
+}

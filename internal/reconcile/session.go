@@ -108,9 +108,10 @@ func (c *comparison) lines(ctx context.Context) ([]wire.Reconciliation, error) {
 		return nil, err
 	}
 	list, others := c.kind.files(c.q.Dir, c.rel, session)
+	c.q.Log = filepath.Join(c.q.Dir, filepath.FromSlash(list[0].Path)) // the session's own
 	part := parts{before: before}
-	for _, file := range list {
-		if err := c.read(&part, session, file); err != nil && file.Path == c.rel {
+	for i, file := range list {
+		if err := c.read(&part, session, file); err != nil && i == 0 {
 			return nil, err
 		} else if err != nil {
 			part.lost = append(part.lost, fmt.Sprintf("the log of a subagent cannot be read (%v)", reasonOf(err)))
@@ -118,10 +119,6 @@ func (c *comparison) lines(ctx context.Context) ([]wire.Reconciliation, error) {
 	}
 	if more || others {
 		part.lost = append(part.lost, whyManyCalls)
-	}
-	// A file of a subagent tells of that subagent alone.
-	if a := part.logs[0].Agent; a != "" {
-		verdicts = slices.DeleteFunc(verdicts, func(v Verdict) bool { return c.kind.agentOf(v.Agent) != a })
 	}
 	return []wire.Reconciliation{c.result(session, &part, verdicts)}, nil
 }

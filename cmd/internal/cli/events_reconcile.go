@@ -115,7 +115,14 @@ func (a *App) eventsReconcile(ctx context.Context, options eventsReconcileOption
 			unread = append(unread, unreadLog{log.runtime, log.path, err.Error()})
 			continue
 		}
-		out = append(out, list...)
+		for i := range list {
+			// A subagent's log is compared with its session's, which has a log of its own.
+			if !slices.ContainsFunc(out, func(r wire.Reconciliation) bool {
+				return r.Runtime == list[i].Runtime && r.Session == list[i].Session && r.Log == list[i].Log
+			}) {
+				out = append(out, list[i])
+			}
+		}
 	}
 	if err := files.write(func(string) ([]byte, error) { return reconcileJUnit(out, unread) }); err != nil {
 		return err

@@ -1,0 +1,257 @@
+//go:build agents
+
+package agents_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/belay-hooks/belay/internal/agents"
+)
+
+// logs is the group of what the runtimes' own logs tell.
+const logs = "the session's own log"
+
+// worked is a session of a client, ready to run.
+type worked struct {
+	host *host
+	home string
+	run  func() (out string) // one session with the calls
+	off  func() (out string) // the same session or another one, with hooks off
+}
+
+// client is one runtime with its scripted session.
+type reconciled struct {
+	name, version, runtime string
+	start                  func(t *testing.T, calls []Call) *worked
+	// exec is a call of its shell; many are calls of all kinds, in the project.
+	exec func(command string) Call
+	many func(project string) []Call
+}
+
+func each(calls []Call) (turns []Turn) {
+	for _, c := range calls {
+		turns = append(turns, Turn{Calls: []Call{c}})
+	}
+	return turns
+}
+
+func reconciledClients(t *testing.T) []reconciled {
+	t.Helper()
+	return []reconciled{
+		{name: "Claude Code", version: "2.1.330", runtime: "claude-code", exec: bash,
+			start: func(t *testing.T, calls []Call) *worked {
+				c := newClaude(t, newHost(t, ""), claudeBinaries(t)["2.1.330"], agents.User)
+				c.connect()
+				c.write("a.txt", "one\ntwo\n")
+				c.model.scripts = []Script{{Prompt: "child: work", Turns: each([]Call{bash("echo child")})},
+					{Prompt: "do as scripted", Turns: each(calls)}, {Prompt: "off", Turns: each([]Call{bash("echo off")})}}
+				return &worked{host: c.host, home: c.home, run: func() string { c.run("do as scripted"); return c.out },
+					off: func() string {
+						c.write(c.settings(), "{}")
+						c.run("off")
+						return c.out
+					}}
+			},
+			many: func(project string) []Call {
+				return []Call{{Tool: "Read", Input: map[string]any{"file_path": "a.txt"}},
+					{Tool: "Edit", Input: map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "1"}},
+					{Tool: "Write", Input: map[string]any{"file_path": "b.txt", "content": "b"}},
+					{Tool: "Read", Input: map[string]any{"nothing": "x"}}, {Tool: "NoSuchTool", Input: map[string]any{}},
+					{Tool: "Glob", Input: map[string]any{"pattern": "*.txt"}},
+					{Tool: "Agent", Input: map[string]any{"description": "a child", "prompt": "child: work",
+						"subagent_type": "general-purpose"}}}
+			}},
+		{name: "Codex", version: codexVersion, runtime: "codex", exec: shell,
+			start: func(t *testing.T, calls []Call) *worked {
+				c := newCodex(t, newHost(t, ""), agents.User, Script{Prompt: "do as scripted", Turns: each(calls)},
+					Script{Prompt: "child: work", Turns: each([]Call{shell("echo child")})},
+					Script{Prompt: "off", Turns: each([]Call{shell("echo off")})})
+				c.connect(true)
+				return &worked{host: c.host, home: c.home, run: func() string { c.run("do as scripted"); return c.out },
+					off: func() string { c.run("off", "-c", "features.hooks=false"); return c.out }}
+			},
+			many: func(string) []Call {
+				late := map[string]any{"cmd": "sleep 1; echo end", "yield_time_ms": 300}
+				return []Call{{Tool: "exec_command", Input: late},
+					{Tool: "write_stdin", Input: map[string]any{"session_id": Session, "chars": "", "yield_time_ms": 5000}},
+					{Tool: "exec_command", Input: map[string]any{"nothing": 1}}, {Tool: "no_such", Input: map[string]any{}},
+					{Tool: "get_goal", Input: map[string]any{}},
+					{Tool: "spawn_agent", Space: "multi_agent_v1",
+						Input: map[string]any{"agent_type": "default", "message": "child: work"}},
+					{Tool: "wait_agent", Space: "multi_agent_v1",
+						Input: map[string]any{"targets": []string{Agent}, "timeout_ms": 10000}}}
+			}},
+		{name: "Gemini CLI", version: geminiVersion, runtime: "gemini-cli", exec: geminiShell,
+			start: func(t *testing.T, calls []Call) *worked {
+				c := newGemini(t, newHost(t, ""), agents.User)
+				c.connect()
+				c.ours("a.txt", "one\n")
+				c.model.scripts = []Script{{Prompt: "child: work", Turns: each([]Call{geminiShell("echo child")})},
+					{Prompt: "do as scripted", Turns: each(calls)}, {Prompt: "off", Turns: each([]Call{geminiShell("echo off")})}}
+				return &worked{host: c.host, home: c.home, run: func() string { c.run("do as scripted"); return c.out },
+					off: func() string {
+						c.write(filepath.Join(c.project, ".gemini", "settings.json"), `{"hooksConfig":{"enabled":false}}`)
+						c.run("off")
+						return c.out
+					}}
+			},
+			many: func(string) []Call {
+				return []Call{{Tool: "read_file", Input: map[string]any{"file_path": "a.txt"}},
+					{Tool: "replace", Input: map[string]any{"file_path": "a.txt", "old_string": "one", "new_string": "1",
+						"instruction": "x"}},
+					{Tool: "write_file", Input: map[string]any{"file_path": "b.txt", "content": "b"}},
+					{Tool: "read_file", Input: map[string]any{"nothing": 1}}, {Tool: "no_such", Input: map[string]any{}},
+					{Tool: "invoke_agent", Input: map[string]any{"agent_name": "generalist", "prompt": "child: work"}}}
+			}},
+		{name: "OpenCode", version: "1.18.33", runtime: "opencode", exec: openCodeBash,
+			start: func(t *testing.T, calls []Call) *worked {
+				c := newOpenCode(t, newHost(t, ""), agents.User, Script{Prompt: "do as scripted", Turns: each(calls)},
+					Script{Prompt: "as a child", Turns: each([]Call{openCodeBash("echo child")})},
+					Script{Prompt: "off", Turns: each([]Call{openCodeBash("echo off")})})
+				c.connect()
+				return &worked{host: c.host, home: c.home, run: func() string { c.run("do as scripted"); return c.out },
+					off: func() string { c.run("off", "--pure"); return c.out }}
+			},
+			many: func(string) []Call {
+				return []Call{{Tool: "write", Input: map[string]any{"filePath": "b.txt", "content": "b"}},
+					{Tool: "read", Input: map[string]any{"filePath": "b.txt"}},
+					{Tool: "read", Input: map[string]any{"nothing": "x"}}, {Tool: "no_such", Input: map[string]any{}},
+					{Tool: "task", Input: map[string]any{"description": "d", "prompt": "as a child", "subagent_type": "general"}}}
+			}},
+	}
+}
+
+// calls are commands that are allowed, refused, held and redacted, and calls of the client's other tools.
+func (r *reconciled) calls() []Call {
+	list := []Call{r.exec("echo hi"), r.exec("echo hi"), r.exec(secretCommand), r.exec(denied), r.exec("echo " + secret),
+		r.exec("false"), r.exec("git push --force origin main")}
+	return append(list, r.many("")...)
+}
+
+// comparison is what `belay events reconcile --json` prints.
+type comparison struct {
+	Sessions []struct {
+		Session  string
+		Status   string
+		Calls    int
+		Found    int
+		Unknown  int
+		Why      []string
+		Findings []struct{ Kind, Call, Tool string }
+	}
+	Unread []struct{ Log, Error string }
+}
+
+// reconcile compares all logs of the client with belay's. The client's home is the person's.
+func (w *worked) reconcile(t *testing.T, runtime string) (c comparison, text string) {
+	t.Helper()
+	w.host.stop() // its environment has another home
+	cmd := exec.Command(filepath.Join(w.host.bin, "belay"), "events", "reconcile", "--runtime", runtime, "--json",
+		"--state", w.host.state)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home}
+	out, _ := cmd.Output()
+	if err := json.Unmarshal(out, &c); err != nil {
+		t.Fatalf("belay events reconcile: %v\n%s", err, out)
+	}
+	return c, string(out)
+}
+
+// agrees is "found nothing" where each session of the log agrees, and calls were compared.
+func (c *comparison) agrees(least int) string {
+	calls := 0
+	for _, s := range c.Sessions {
+		calls += s.Calls
+		if s.Status != "agrees" {
+			return fmt.Sprintf("%s: %d found, %d unknown %v", s.Status, s.Found, s.Unknown, s.Why)
+		}
+	}
+	if calls < least || len(c.Unread) > 0 {
+		return fmt.Sprintf("%d calls were compared, and %d logs not read", calls, len(c.Unread))
+	}
+	return "nothing found"
+}
+
+// offFound is "found" where the one call that was made while hooks were off is the one finding.
+func (c *comparison) offFound() string {
+	found := 0
+	for _, s := range c.Sessions {
+		for _, f := range s.Findings {
+			if f.Kind != "unasked" {
+				return f.Kind
+			}
+			found++
+		}
+	}
+	if found != 1 {
+		return strconv.Itoa(found) + " findings"
+	}
+	return "found"
+}
+
+// TestReconcile runs each client undisturbed, and with hooks off.
+func TestReconcile(t *testing.T) {
+	for _, r := range reconciledClients(t) {
+		t.Run(r.runtime, func(t *testing.T) {
+			w := r.start(t, r.calls())
+			out := w.run()
+			c, text := w.reconcile(t, r.runtime)
+			saw := c.agrees(len(r.calls()) - 2)
+			if saw != "nothing found" {
+				t.Errorf("undisturbed: %s\n%s\n%s", saw, text, out)
+			}
+			record(r.name, r.version, agents.Result{Group: logs, Case: "undisturbed runs find nothing", Level: agents.User,
+				Got: saw})
+			w.host.start()
+			out = w.off()
+			c, text = w.reconcile(t, r.runtime)
+			saw = c.offFound()
+			if saw != "found" {
+				t.Errorf("with hooks off: %s\n%s\n%s", saw, text, out)
+			}
+			record(r.name, r.version, agents.Result{Group: logs, Case: "a call made while hooks were off is found",
+				Level: agents.User, Got: saw})
+		})
+	}
+}
+
+// TestReconcileMany makes BELAY_SESSIONS undisturbed sessions, 8 by default, of all clients in turn, and counts
+// false alarms.
+func TestReconcileMany(t *testing.T) {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("BELAY_SESSIONS"), "8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := reconciledClients(t)
+	sessions, calls, alarms, unknown := 0, 0, 0, 0
+	for i := range clients {
+		r := &clients[i]
+		w := r.start(t, r.calls())
+		for range (n + len(clients) - 1) / len(clients) {
+			w.run()
+		}
+		c, text := w.reconcile(t, r.runtime)
+		for _, s := range c.Sessions {
+			sessions++
+			calls += s.Calls
+			alarms += s.Found
+			unknown += s.Unknown
+			if s.Found+s.Unknown > 0 {
+				t.Errorf("%s: %d findings, %d unknown: %v %v", r.name, s.Found, s.Unknown, s.Findings, s.Why)
+			}
+		}
+		if len(c.Unread) > 0 {
+			t.Errorf("%s", text)
+		}
+	}
+	if sessions < n {
+		t.Errorf("%d sessions, and %d were wanted", sessions, n)
+	}
+	t.Logf("%d undisturbed sessions with %d calls: %d findings, %d unknown", sessions, calls, alarms, unknown)
+}
