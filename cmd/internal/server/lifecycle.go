@@ -78,6 +78,8 @@ type Options struct {
 	// LogDir returns the directory of a runtime whose sessions' logs are compared with belay's, "" for one whose
 	// logs are not. Nil: none are.
 	LogDir func(runtime string) string
+	// LogDelay is how long the end of a session is past before its log is compared; default 6 s.
+	LogDelay time.Duration
 
 	Running  int           // invocations decided at once; default 4 for each CPU, at least 8
 	Queue    int           // invocations that may wait for their turn; default 128
@@ -99,6 +101,7 @@ func (o Options) withDefaults() Options {
 	o.Body = cmp.Or(o.Body, 15*time.Second)
 	o.Conns = cmp.Or(o.Conns, 512)
 	o.Streams = cmp.Or(o.Streams, 32)
+	o.LogDelay = cmp.Or(o.LogDelay, reconcileDelay)
 	o.Drain = cmp.Or(o.Drain, Drain)
 	o.Watch = cmp.Or(o.Watch, time.Second)
 	if o.Logger == nil {

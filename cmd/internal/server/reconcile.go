@@ -64,7 +64,7 @@ func (s *Server) heard(adapter adapters.Adapter, payload []byte, opts adapters.O
 	}
 	job := sessionLog{adapter.Runtime(), p.Session, p.Transcript, end, time.Now()}
 	if end {
-		job.due = job.due.Add(reconcileDelay)
+		job.due = job.due.Add(s.o.LogDelay)
 	}
 	select {
 	case s.logs.queue <- job:
@@ -97,6 +97,11 @@ func (s *Server) reconcileLogs(ctx context.Context) {
 func (s *Server) reconcileLog(ctx context.Context, job sessionLog) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileTime)
 	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.LogAttrs(ctx, slog.LevelError, "logging a comparison failed", slog.Any("panic", p))
+		}
+	}()
 	_, err := s.compareLog(ctx, reconcile.Question{Runtime: job.runtime, Log: job.log, Session: job.session})
 	if err == nil || errors.Is(err, reconcile.ErrRuntime) || !job.ended && errors.Is(err, fs.ErrNotExist) ||
 		ctx.Err() != nil {
