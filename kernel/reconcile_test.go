@@ -53,7 +53,8 @@ func TestReconciledIsLogged(t *testing.T) {
 		t.Errorf("%+v", list[3])
 	}
 	n, err := h.Reconciliations(t.Context())
-	if want := (wire.Reconciled{Sessions: 3, Agree: 1, Unknown: 1, Differ: 1, Calls: 6, Found: 2}); err != nil || n != want {
+	want := wire.Reconciled{Sessions: 3, Agree: 1, Unknown: 1, Differ: 1, Calls: 6, Found: 2}
+	if err != nil || n != want {
 		t.Errorf("%+v, %v, want %+v", n, err, want)
 	}
 	if latches, err := h.Latches(t.Context()); err != nil || len(latches) != 0 {
@@ -61,8 +62,8 @@ func TestReconciledIsLogged(t *testing.T) {
 	}
 }
 
-// With the setting new findings latch the session, and no other; a person who clears the latch is not undone by the
-// same findings.
+// With the setting new findings latch the session, and no other; what a person clears is not latched again for
+// the same findings.
 func TestReconciledLatches(t *testing.T) {
 	h := newHost(t, nil, func(cfg *kernel.Config, _ *kernel.Options) { cfg.LatchReconcile = true })
 	report := func(r *wire.Reconciliation, latched int) {

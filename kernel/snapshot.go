@@ -94,7 +94,8 @@ type require struct {
 func newSnapshot(ctx context.Context, cfg *Config, loader Loader, terminal ed25519.PublicKey) (*snapshot, error) {
 	snap := &snapshot{revision: cfg.Revision, ceiling: cfg.Ceiling.Clone(), budget: cfg.ChainBudget,
 		raw:     cfg.RawToolResults,
-		noTools: cfg.NoTools, changed: cfg.LatchChangedCalls, reconcile: cfg.LatchReconcile, judges: cfg.Judges, users: 1, required: cfg.Require}
+		noTools: cfg.NoTools, changed: cfg.LatchChangedCalls, reconcile: cfg.LatchReconcile,
+		judges: cfg.Judges, users: 1, required: cfg.Require}
 	snap.approvals = queue.WithDefaults(cfg.Approvals)
 	snap.authority = queue.Authority{Reviewers: cfg.Reviewers, Unsigned: cfg.Approvals.Unsigned,
 		Terminal: terminal}

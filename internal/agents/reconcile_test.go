@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -22,14 +23,14 @@ const logs = "the session's own log"
 type worked struct {
 	host *host
 	home string
-	run  func() (out string) // one session with the calls
-	off  func() (out string) // the same session or another one, with hooks off
+	run  func(n int) (out string) // the session of that number
+	off  func() (out string)      // the same session or another one, with hooks off
 }
 
 // client is one runtime with its scripted session.
 type reconciled struct {
 	name, version, runtime string
-	start                  func(t *testing.T, calls []Call) *worked
+	start                  func(t *testing.T, sessions []Script) *worked
 	// exec is a call of its shell; many are calls of all kinds, in the project.
 	exec func(command string) Call
 	many func(project string) []Call
@@ -46,13 +47,13 @@ func reconciledClients(t *testing.T) []reconciled {
 	t.Helper()
 	return []reconciled{
 		{name: "Claude Code", version: "2.1.330", runtime: "claude-code", exec: bash,
-			start: func(t *testing.T, calls []Call) *worked {
+			start: func(t *testing.T, sessions []Script) *worked {
 				c := newClaude(t, newHost(t, ""), claudeBinaries(t)["2.1.330"], agents.User)
 				c.connect()
 				c.write("a.txt", "one\ntwo\n")
-				c.model.scripts = []Script{{Prompt: "child: work", Turns: each([]Call{bash("echo child")})},
-					{Prompt: "do as scripted", Turns: each(calls)}, {Prompt: "off", Turns: each([]Call{bash("echo off")})}}
-				return &worked{host: c.host, home: c.home, run: func() string { c.run("do as scripted"); return c.out },
+				c.model.scripts = append([]Script{children("child: work", bash("echo child"), len(sessions)),
+					{Prompt: "off", Turns: each([]Call{bash("echo off")})}}, sessions...)
+				return &worked{host: c.host, home: c.home, run: func(n int) string { c.run(sessions[n].Prompt); return c.out },
 					off: func() string {
 						c.write(c.settings(), "{}")
 						c.run("off")
@@ -69,12 +70,12 @@ func reconciledClients(t *testing.T) []reconciled {
 						"subagent_type": "general-purpose"}}}
 			}},
 		{name: "Codex", version: codexVersion, runtime: "codex", exec: shell,
-			start: func(t *testing.T, calls []Call) *worked {
-				c := newCodex(t, newHost(t, ""), agents.User, Script{Prompt: "do as scripted", Turns: each(calls)},
-					Script{Prompt: "child: work", Turns: each([]Call{shell("echo child")})},
-					Script{Prompt: "off", Turns: each([]Call{shell("echo off")})})
+			start: func(t *testing.T, sessions []Script) *worked {
+				c := newCodex(t, newHost(t, ""), agents.User, append([]Script{
+					children("child: work", shell("echo child"), len(sessions)),
+					{Prompt: "off", Turns: each([]Call{shell("echo off")})}}, sessions...)...)
 				c.connect(true)
-				return &worked{host: c.host, home: c.home, run: func() string { c.run("do as scripted"); return c.out },
+				return &worked{host: c.host, home: c.home, run: func(n int) string { c.run(sessions[n].Prompt); return c.out },
 					off: func() string { c.run("off", "-c", "features.hooks=false"); return c.out }}
 			},
 			many: func(string) []Call {
@@ -89,13 +90,13 @@ func reconciledClients(t *testing.T) []reconciled {
 						Input: map[string]any{"targets": []string{Agent}, "timeout_ms": 10000}}}
 			}},
 		{name: "Gemini CLI", version: geminiVersion, runtime: "gemini-cli", exec: geminiShell,
-			start: func(t *testing.T, calls []Call) *worked {
+			start: func(t *testing.T, sessions []Script) *worked {
 				c := newGemini(t, newHost(t, ""), agents.User)
 				c.connect()
 				c.ours("a.txt", "one\n")
-				c.model.scripts = []Script{{Prompt: "child: work", Turns: each([]Call{geminiShell("echo child")})},
-					{Prompt: "do as scripted", Turns: each(calls)}, {Prompt: "off", Turns: each([]Call{geminiShell("echo off")})}}
-				return &worked{host: c.host, home: c.home, run: func() string { c.run("do as scripted"); return c.out },
+				c.model.scripts = append([]Script{children("child: work", geminiShell("echo child"), len(sessions)),
+					{Prompt: "off", Turns: each([]Call{geminiShell("echo off")})}}, sessions...)
+				return &worked{host: c.host, home: c.home, run: func(n int) string { c.run(sessions[n].Prompt); return c.out },
 					off: func() string {
 						c.write(filepath.Join(c.project, ".gemini", "settings.json"), `{"hooksConfig":{"enabled":false}}`)
 						c.run("off")
@@ -111,12 +112,12 @@ func reconciledClients(t *testing.T) []reconciled {
 					{Tool: "invoke_agent", Input: map[string]any{"agent_name": "generalist", "prompt": "child: work"}}}
 			}},
 		{name: "OpenCode", version: "1.18.33", runtime: "opencode", exec: openCodeBash,
-			start: func(t *testing.T, calls []Call) *worked {
-				c := newOpenCode(t, newHost(t, ""), agents.User, Script{Prompt: "do as scripted", Turns: each(calls)},
-					Script{Prompt: "as a child", Turns: each([]Call{openCodeBash("echo child")})},
-					Script{Prompt: "off", Turns: each([]Call{openCodeBash("echo off")})})
+			start: func(t *testing.T, sessions []Script) *worked {
+				c := newOpenCode(t, newHost(t, ""), agents.User, append([]Script{
+					children("as a child", openCodeBash("echo child"), len(sessions)),
+					{Prompt: "off", Turns: each([]Call{openCodeBash("echo off")})}}, sessions...)...)
 				c.connect()
-				return &worked{host: c.host, home: c.home, run: func() string { c.run("do as scripted"); return c.out },
+				return &worked{host: c.host, home: c.home, run: func(n int) string { c.run(sessions[n].Prompt); return c.out },
 					off: func() string { c.run("off", "--pure"); return c.out }}
 			},
 			many: func(string) []Call {
@@ -126,6 +127,29 @@ func reconciledClients(t *testing.T) []reconciled {
 					{Tool: "task", Input: map[string]any{"description": "d", "prompt": "as a child", "subagent_type": "general"}}}
 			}},
 	}
+}
+
+// children answers the subagents of that many sessions: each makes the call, and is done.
+func children(prompt string, call Call, n int) Script {
+	s := Script{Prompt: prompt}
+	for range n {
+		s.Turns = append(s.Turns, Turn{Calls: []Call{call}}, Turn{Text: "done"})
+	}
+	return s
+}
+
+// sessions are scripts with the client's calls, in another order in each; every third makes some at once.
+func (r *reconciled) sessions(n int) (out []Script) {
+	calls := r.calls()
+	for i := range n {
+		order := append(slices.Clone(calls[i%len(calls):]), calls[:i%len(calls)]...)
+		s := Script{Prompt: fmt.Sprintf("do as scripted (%d)", i), Turns: each(order)}
+		if i%3 == 2 {
+			s.Turns = append(s.Turns, Turn{Calls: []Call{r.exec("echo 1"), r.exec("echo 1"), r.exec("echo 2")}})
+		}
+		out = append(out, s)
+	}
+	return out
 }
 
 // calls are commands that are allowed, refused, held and redacted, and calls of the client's other tools.
@@ -199,8 +223,8 @@ func (c *comparison) offFound() string {
 func TestReconcile(t *testing.T) {
 	for _, r := range reconciledClients(t) {
 		t.Run(r.runtime, func(t *testing.T) {
-			w := r.start(t, r.calls())
-			out := w.run()
+			w := r.start(t, r.sessions(1))
+			out := w.run(0)
 			c, text := w.reconcile(t, r.runtime)
 			saw := c.agrees(len(r.calls()) - 2)
 			if saw != "nothing found" {
@@ -232,9 +256,10 @@ func TestReconcileMany(t *testing.T) {
 	sessions, calls, alarms, unknown := 0, 0, 0, 0
 	for i := range clients {
 		r := &clients[i]
-		w := r.start(t, r.calls())
-		for range (n + len(clients) - 1) / len(clients) {
-			w.run()
+		each := (n + len(clients) - 1) / len(clients)
+		w := r.start(t, r.sessions(each))
+		for i := range each {
+			w.run(i)
 		}
 		c, text := w.reconcile(t, r.runtime)
 		for _, s := range c.Sessions {
@@ -242,6 +267,9 @@ func TestReconcileMany(t *testing.T) {
 			calls += s.Calls
 			alarms += s.Found
 			unknown += s.Unknown
+			if s.Calls < len(r.calls())-2 {
+				t.Errorf("%s: a session with %d calls", r.name, s.Calls)
+			}
 			if s.Found+s.Unknown > 0 {
 				t.Errorf("%s: %d findings, %d unknown: %v %v", r.name, s.Found, s.Unknown, s.Findings, s.Why)
 			}

@@ -45,6 +45,17 @@ func TestStreamWithin(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, b, err)
 		}
 	}
+	// A file that grows is read as far as it went.
+	f, err := files.StreamWithin(dir, dir+"/a")
+	if err == nil {
+		err = os.WriteFile(dir+"/a", []byte("inside, and more"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(f); err != nil || string(b) != "inside" || f.Close() != nil {
+		t.Errorf("a file that grows: %q, %v", b, err)
+	}
 	if os.Geteuid() != 0 {
 		return // only root can give a file away
 	}

@@ -50,6 +50,10 @@ func Compare(ctx context.Context, events Events, q Question) ([]wire.Reconciliat
 	if !ok {
 		return nil, ErrRuntime
 	}
+	// One directory may have two names; that the file lies in it is looked at when it is opened.
+	if at, err := filepath.EvalSymlinks(filepath.Dir(q.Log)); err == nil && filepath.IsAbs(q.Log) {
+		q.Log = filepath.Join(at, filepath.Base(q.Log))
+	}
 	rel, err := filepath.Rel(q.Dir, q.Log)
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil, &files.Error{Path: q.Log, Reason: "does not lie in " + q.Dir, Err: files.ErrElsewhere}

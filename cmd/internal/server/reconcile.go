@@ -1,12 +1,12 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -46,8 +46,19 @@ func newReconciler(dir func(runtime string) string) *reconciler {
 	return &reconciler{queue: make(chan sessionLog, maxReconciles), dir: dir}
 }
 
+// The names of the events at the start and the end of a session, in each runtime that names its log.
+const (
+	sessionStart = "SessionStart"
+	sessionEnd   = "SessionEnd"
+)
+
+func startsOrEnds(event string) bool { return event == sessionStart || event == sessionEnd }
+
 // heard looks whether the payload is the start or the end of a session that names its log.
 func (s *Server) heard(adapter adapters.Adapter, payload []byte, opts adapters.Options) {
+	if opts.Event != "" && !startsOrEnds(opts.Event) || !bytes.Contains(payload, []byte(`"Session`)) {
+		return // most events: nothing is read of them
+	}
 	var p struct {
 		Event      string         `json:"hook_event_name"`
 		Session    string         `json:"session_id"`
@@ -55,15 +66,15 @@ func (s *Server) heard(adapter adapters.Adapter, payload []byte, opts adapters.O
 		Rest       jsontext.Value `json:",inline"`
 	}
 	if s.logs == nil || s.logs.dir == nil || adapter.SessionMember() != "session_id" ||
-		json.Unmarshal(payload, &p) != nil || p.Session == "" || p.Transcript == "" || opts.Event != "" && opts.Event != p.Event {
+		json.Unmarshal(payload, &p) != nil || p.Session == "" || p.Transcript == "" ||
+		opts.Event != "" && opts.Event != p.Event {
 		return
 	}
-	start, end := strings.EqualFold(p.Event, "SessionStart"), strings.EqualFold(p.Event, "SessionEnd")
-	if !start && !end {
+	if !startsOrEnds(p.Event) {
 		return
 	}
-	job := sessionLog{adapter.Runtime(), p.Session, p.Transcript, end, time.Now()}
-	if end {
+	job := sessionLog{adapter.Runtime(), p.Session, p.Transcript, p.Event == sessionEnd, time.Now()}
+	if job.ended {
 		job.due = job.due.Add(s.o.LogDelay)
 	}
 	select {

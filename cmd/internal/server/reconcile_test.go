@@ -56,7 +56,8 @@ func (s *loggedSession) call(t *testing.T, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.WriteString(`{"type":"assistant","sessionId":"s-1","timestamp":"2099-01-01T00:00:00Z","message":{"content":[` +
+	_, err = f.WriteString(`{"type":"assistant","sessionId":"s-1","timestamp":"2099-01-01T00:00:00Z",` +
+		`"message":{"content":[` +
 		`{"type":"tool_use","id":"` + id + `","name":"Bash","input":{"command":"echo ` + id + `"}}]}}` + "\n" +
 		`{"type":"user","sessionId":"s-1","message":{"content":[{"type":"tool_result","tool_use_id":"` + id +
 		`","content":"x"}]}}` + "\n")
@@ -120,7 +121,8 @@ func TestLogsAreComparedAtStartAndEnd(t *testing.T) {
 // A log that cannot be read blocks nothing, and is no agreement.
 func TestLogsThatCannotBeRead(t *testing.T) {
 	for name, log := range map[string]string{"elsewhere": "/etc/passwd", "gone": "$DIR/projects/p/none.jsonl",
-		"another session": "$DIR/projects/p/s-2.jsonl", "a directory": "$DIR/projects/p/dir.jsonl", "relative": "s-1.jsonl"} {
+		"another session": "$DIR/projects/p/s-2.jsonl",
+		"a directory":     "$DIR/projects/p/dir.jsonl", "relative": "s-1.jsonl"} {
 		t.Run(name, func(t *testing.T) {
 			s := logSession(t)
 			at := filepath.Dir(s.log)
