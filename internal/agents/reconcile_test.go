@@ -163,6 +163,7 @@ func (r *reconciled) calls() []Call {
 type comparison struct {
 	Sessions []struct {
 		Session  string
+		Log      string
 		Status   string
 		Calls    int
 		Found    int
@@ -256,27 +257,34 @@ func TestReconcileMany(t *testing.T) {
 	sessions, calls, alarms, unknown := 0, 0, 0, 0
 	for i := range clients {
 		r := &clients[i]
-		each := (n + len(clients) - 1) / len(clients)
-		w := r.start(t, r.sessions(each))
-		for i := range each {
-			w.run(i)
-		}
-		c, text := w.reconcile(t, r.runtime)
-		for _, s := range c.Sessions {
-			sessions++
-			calls += s.Calls
-			alarms += s.Found
-			unknown += s.Unknown
-			if s.Calls < len(r.calls())-2 {
-				t.Errorf("%s: a session with %d calls", r.name, s.Calls)
+		t.Run(r.runtime, func(t *testing.T) {
+			each := (n + len(clients) - 1) / len(clients)
+			w := r.start(t, r.sessions(each))
+			for i := range each {
+				w.run(i)
 			}
-			if s.Found+s.Unknown > 0 {
-				t.Errorf("%s: %d findings, %d unknown: %v %v", r.name, s.Found, s.Unknown, s.Findings, s.Why)
+			c, text := w.reconcile(t, r.runtime)
+			for _, s := range c.Sessions {
+				sessions++
+				calls += s.Calls
+				alarms += s.Found
+				unknown += s.Unknown
+				if s.Calls < len(r.calls())-2 {
+					t.Errorf("a session with %d calls", s.Calls)
+				}
+				if s.Found+s.Unknown > 0 {
+					t.Errorf("%d findings, %d unknown: %v %v\n%s", s.Found, s.Unknown, s.Findings, s.Why,
+						w.host.belay("events", "query", "--session", s.Session, "--limit", "200", "--json"))
+					for _, f := range s.Findings {
+						lines, _ := exec.Command("grep", "-rh", f.Call, filepath.Dir(s.Log)).Output()
+						t.Logf("the log says\n%s", lines)
+					}
+				}
 			}
-		}
-		if len(c.Unread) > 0 {
-			t.Errorf("%s", text)
-		}
+			if len(c.Unread) > 0 {
+				t.Errorf("%s", text)
+			}
+		})
 	}
 	if sessions < n {
 		t.Errorf("%d sessions, and %d were wanted", sessions, n)

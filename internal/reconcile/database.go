@@ -5,11 +5,15 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/store/sqlite/foreign"
 	"github.com/belay-hooks/belay/internal/transcripts"
 )
+
+// maxLook bounds how long the rows of a database are read.
+const maxLook = time.Minute
 
 // database compares the sessions of a log that is a database: those that were written since belay's first
 // event.
@@ -17,7 +21,9 @@ func (c *comparison) database(ctx context.Context) ([]wire.Reconciliation, error
 	if !transcripts.Matches(c.kind.logs, c.rel) {
 		return nil, transcripts.ErrName
 	}
-	db, err := foreign.Open(ctx, c.q.Dir, c.q.Log)
+	looking, cancel := context.WithTimeout(ctx, maxLook)
+	defer cancel()
+	db, err := foreign.Open(looking, c.q.Dir, c.q.Log)
 	if err != nil {
 		return nil, err
 	}

@@ -121,6 +121,8 @@ func TestUnknownRecords(t *testing.T) {
 			write(t, r.file(dir), read(t, r.file(dir))+line+"\n")
 			if got := r.compare(t, m, dir); got.Status != wire.ReconcileUnknown || got.Unknown != 1 || len(got.Why) != 1 {
 				t.Errorf("%s", shown(t, got))
+			} else if foreign := got.Why[0] == transcripts.Foreign; foreign != (name == "another session") {
+				t.Errorf("it is unknown because of %s", got.Why[0])
 			}
 			m.list = m.list[:len(m.list)-1]
 			if got := r.compare(t, m, dir); got.Status != wire.ReconcileDiffers || got.Unknown != 1 || got.Found != 1 {

@@ -146,7 +146,8 @@ func (r Row) Int(n int) int64 { return r.stmt.ColumnInt64(n) }
 func (r Row) Blob(n int) []byte { return r.stmt.ColumnBlob(n, nil) }
 
 // Each calls row for each row of the query, whose parameters are the numbers. tables are those that it reads:
-// each has to be a table, since a view could be anything. An error of row ends it, and is returned.
+// each has to be a table of its own pages, since a view could be anything, and without an end. An error of row
+// ends it, and is returned.
 func (d *DB) Each(query string, tables []string, numbers []int64, row func(Row) error) error {
 	for _, table := range tables {
 		if err := d.table(table); err != nil {
@@ -172,7 +173,7 @@ func (d *DB) Each(query string, tables []string, numbers []int64, row func(Row) 
 }
 
 func (d *DB) table(name string) error {
-	stmt, _, err := d.conn.Prepare("SELECT type FROM sqlite_schema WHERE name = ?")
+	stmt, _, err := d.conn.Prepare("SELECT type = 'table' AND rootpage > 0 FROM sqlite_schema WHERE name = ?")
 	if err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (d *DB) table(name string) error {
 	if err := stmt.BindText(1, name); err != nil {
 		return err
 	}
-	if !stmt.Step() || stmt.ColumnText(0) != "table" {
+	if !stmt.Step() || stmt.ColumnInt64(0) != 1 {
 		return errors.Join(stmt.Err(), fmt.Errorf("%w: %s", ErrTable, name))
 	}
 	return nil
