@@ -205,7 +205,8 @@ func (r *reader) output(it *item) string {
 // refused reports whether the text is one of the client's own for a call that it did not run.
 func refused(text string) bool {
 	return slices.ContainsFunc([]string{"unsupported call: ", "failed to parse function arguments: ",
-		"Command blocked by PreToolUse hook", "Tool call blocked by PreToolUse hook", "aborted by user", "aborted before dispatch"},
+		"Command blocked by PreToolUse hook", "Tool call blocked by PreToolUse hook", "aborted by user",
+		"aborted before dispatch"},
 		func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
