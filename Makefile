@@ -6,6 +6,8 @@ BIN       := bin
 SESSION   := internal/suite/testdata/sessions/claude-code.jsonl
 FUZZTIME  ?= 30s
 BENCHTIME ?= 300ms
+BENCH_SOAK_TIME ?= 8m
+BENCH_EVENTS ?= 1000,10000,100000,1000000
 PROFILES  ?= $(CURDIR)/dist/profiles
 LINT      := $(BIN)/golangci-lint
 LINT_VERSION := v2.13.2
@@ -13,7 +15,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-cross test-cross-build test-spec test-bombs test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench profile bench-packages test-bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -56,6 +58,10 @@ test-cosign: ## the real cosign: belay verifies what it signed, and it verifies 
 test-race: ## the packages that share state, under the race detector (cgo)
 	CGO_ENABLED=1 $(GO) test -race -timeout 10m ./internal/sandbox -run 'NothingIsLeft|OneFile|FreedWith|ParallelRuns'
 	CGO_ENABLED=1 $(GO) test -race -short -timeout 20m ./phases/... ./hostcalls/... ./internal/shell ./internal/glob ./internal/links ./internal/paths ./kernel/... ./guard ./internal/store/... ./internal/audit/... ./cmd/internal/dispatch ./internal/mcptools ./internal/httpcall ./internal/loader ./internal/install ./internal/retention ./cmd/internal/server ./client .
+
+test-reset: ## nothing of one run is left for the next: under the race detector; then a reset that skips a page, a global or a table, which the tests notice (cgo; a minute)
+	CGO_ENABLED=1 $(GO) test -race -timeout 10m ./internal/sandbox -run 'NothingIsLeft|PooledRunsAreAsFreshOnes|FuelIsAsItWas'
+	$(GO) run ./internal/mutants/run -defences internal/mutants/defences.yaml -only 'with 8,000 runs at once'
 
 test-cross-build: ## both commands build for the systems of test-cross (16 CPU seconds when the cache is warm)
 	scripts/test-cross -build
@@ -119,6 +125,12 @@ fuzz: ## every fuzz target for FUZZTIME (default 30s) each
 
 bench: ## belay against what people would use instead, in one run (a minute); writes its tables into docs/BENCHMARKS.md
 	cd bench && CGO_ENABLED=$$(command -v gcc >/dev/null && echo 1 || echo 0) $(GO) run -trimpath . -write ../docs/BENCHMARKS.md
+
+bench-soak: ## 48 callers ask a daemon with eight hooks about events of all phases for BENCH_SOAK_TIME (default 8m), with reloads; writes its table into docs/BENCHMARKS.md
+	cd bench && CGO_ENABLED=0 $(GO) run -trimpath . -soak $(BENCH_SOAK_TIME) -write ../docs/BENCHMARKS.md
+
+bench-events: ## commands about logs of BENCH_EVENTS events (default 1,000 to 1,000,000, six minutes); writes its table into docs/BENCHMARKS.md
+	cd bench && CGO_ENABLED=0 $(GO) run -trimpath . -logs $(BENCH_EVENTS) -write ../docs/BENCHMARKS.md
 
 profile: ## where belay's rows of make bench spend processor time and memory: profiles in PROFILES, tops printed
 	cd bench && CGO_ENABLED=0 $(GO) run -trimpath . -profile $(PROFILES)

@@ -55,15 +55,17 @@ func TestPageIsReplacedBetweenItsMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("before\n" + markBegin + "old\n" + markEnd + "after\n")
-	if err := replaceBetweenMarks(page, []byte("new\n")); err != nil {
+	const begin, end = "<!-- bench: begin -->\n", "<!-- bench: end -->\n"
+	const other = "<!-- bench-soak: begin -->\nanother's\n<!-- bench-soak: end -->\n"
+	write(other + begin + "old\n" + end + "after\n")
+	if err := replaceBetweenMarks(page, "bench", []byte("new\n")); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(page); got != "before\n"+markBegin+"new\n"+markEnd+"after\n" {
+	if got := read(page); got != other+begin+"new\n"+end+"after\n" {
 		t.Error(got)
 	}
 	write("no marks\n")
-	if err := replaceBetweenMarks(page, nil); err == nil || read(page) != "no marks\n" {
+	if err := replaceBetweenMarks(page, "bench", nil); err == nil || read(page) != "no marks\n" {
 		t.Errorf("%v: %q", err, read(page))
 	}
 }

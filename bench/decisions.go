@@ -59,20 +59,30 @@ func openDecisions(ctx context.Context, y *yard) ([]subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	hook := belay.AdHocHook{Name: "policy", Module: module}
-	inMemory, err := y.host(ctx, "memory", true, hook)
+	inMemory, err := y.host(ctx, "memory", true, hooks(module, 1)...)
 	if err != nil {
 		return nil, err
 	}
-	durable, err := y.host(ctx, "durable", false, hook)
+	return append(subjects, subject{name: "belay, Invoke in memory", note: "redacted, recorded, not on disk",
+		do: invokes(inMemory, inv)}), nil
+}
+
+// openDurable compares a decision with an insert of the bytes that it records: what a program would write that only
+// kept a log of its own.
+func openDurable(ctx context.Context, y *yard) ([]subject, error) {
+	inv, module, err := y.parts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v, err := durable.Invoke(ctx, inv)
+	b, err := y.host(ctx, "durable", false, hooks(module, 1)...)
 	if err != nil {
 		return nil, err
 	}
-	events, err := durable.Events(ctx, wire.Query{Invocation: v.ID})
+	v, err := b.Invoke(ctx, inv)
+	if err != nil {
+		return nil, err
+	}
+	events, err := b.Events(ctx, wire.Query{Invocation: v.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +94,11 @@ func openDecisions(ctx context.Context, y *yard) ([]subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(subjects,
-		subject{name: "belay, Invoke in memory", note: "redacted, recorded, not on disk", do: invokes(inMemory, inv)},
-		subject{name: "an insert into SQLite", do: insert,
-			note: fmt.Sprintf("%d bytes, as many as the events; synced", len(text))},
-		subject{name: "belay, durable Invoke", note: "on disk before the verdict", do: invokes(durable, inv)},
-	), nil
+	return []subject{
+		{name: "an insert into SQLite", do: insert,
+			note: fmt.Sprintf("%d bytes, those of the decision's %d events; synced", len(text), len(events))},
+		{name: "belay, durable Invoke", note: "on disk before the verdict", do: invokes(b, inv)},
+	}, nil
 }
 
 // inserts puts a row into a database that syncs each commit, as belay's does.

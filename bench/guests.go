@@ -14,8 +14,12 @@ import (
 // guest builds the policy as a hook: "c" or "rust". Where the compiler is not there, the error is errMissing.
 func (y *yard) guest(ctx context.Context, lang string) ([]byte, error) {
 	out := filepath.Join(y.work, lang+".wasm")
-	_, err := hookbuild.Build(ctx, filepath.Join(y.root, "bench/guests", lang),
-		hookbuild.Options{Output: out, WorkDir: filepath.Join(y.work, lang)})
+	return built(ctx, filepath.Join(y.root, "bench/guests", lang), out, filepath.Join(y.work, lang))
+}
+
+// built builds a hook from its directory. Where the compiler is not there, the error is errMissing.
+func built(ctx context.Context, dir, out, work string) ([]byte, error) {
+	_, err := hookbuild.Build(ctx, dir, hookbuild.Options{Output: out, WorkDir: work})
 	if errors.Is(err, hookbuild.ErrTool) {
 		return nil, fmt.Errorf("%w: %w", errMissing, err)
 	}

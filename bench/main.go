@@ -16,6 +16,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/belay-hooks/belay"
@@ -42,9 +45,11 @@ type settings struct {
 	rounds int
 	each   time.Duration // of one subject in one round
 	only   *regexp.Regexp
-	write  string // a page with the two marks, of which the part between them is replaced
-	format string // a file for benchstat
-	dir    string // profiles are written there, and nothing is compared
+	write  string        // a page with the two marks, of which the part between them is replaced
+	format string        // a file for benchstat
+	dir    string        // profiles are written there, and nothing is compared
+	soak   time.Duration // of callers that ask a daemon, in place of the tables
+	logs   []int         // numbers of events of logs that commands are asked about, in place of the tables
 }
 
 func parse(args []string) (s settings, err error) {
@@ -56,11 +61,14 @@ func parse(args []string) (s settings, err error) {
 	flags.StringVar(&s.format, "benchstat", "", "a file for benchstat with one line per subject and round")
 	flags.StringVar(&s.dir, "profile", "",
 		"a directory for profiles of belay's rows, which are made in place of the tables")
+	flags.DurationVar(&s.soak, "soak", 0, "in place of the tables: how long callers ask a daemon that reloads meanwhile")
+	flags.Func("logs", "in place of the tables: commands about logs of so many events each, such as 1000,1000000",
+		func(text string) (err error) { s.logs, err = sizes(text); return err })
 	only := flags.String("only", "", "regular expression: groups or subjects to measure")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
-	if s.rounds < 3 || s.each <= 0 || flags.NArg() > 0 {
+	if s.rounds < 3 || s.each <= 0 || s.soak < 0 || flags.NArg() > 0 {
 		return s, errors.New("give at least three rounds of more than no time, and no arguments")
 	}
 	if s.only, err = regexp.Compile(*only); err != nil {
@@ -88,6 +96,12 @@ func run(ctx context.Context, args []string) error {
 	if s.dir != "" {
 		return profiles(ctx, yard)
 	}
+	if s.soak != 0 {
+		return part(ctx, yard, "bench-soak", runSoak)
+	}
+	if s.logs != nil {
+		return part(ctx, yard, "bench-events", runLogs)
+	}
 	before := look()
 	var results []result
 	for _, g := range groups() {
@@ -95,21 +109,51 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
-		if len(r.rows) > 0 {
+		if len(r.rows)+len(r.found) > 0 {
 			r.print(os.Stdout)
 			results = append(results, r)
 		}
 	}
-	page := document(before, results)
+	page, goals := document(before, results), reached(goals(), results)
+	goals.print(os.Stdout)
 	if s.format != "" {
 		if err := writeBenchstat(s.format, before, results); err != nil {
 			return err
 		}
 	}
 	if s.write != "" {
-		return replaceBetweenMarks(s.write, page)
+		return errors.Join(replaceBetweenMarks(s.write, "bench", page), fillGoals(s.write, goals.rows))
 	}
 	return nil
+}
+
+// part measures something else than the tables, with marks of its own on the page.
+func part(ctx context.Context, y *yard, name string,
+	run func(context.Context, *yard) (page []byte, goals *grid, err error)) error {
+	page, goals, err := run(ctx, y)
+	if err != nil {
+		return err
+	}
+	goals.print(os.Stdout)
+	if y.write == "" {
+		return nil
+	}
+	return errors.Join(replaceBetweenMarks(y.write, name, page), fillGoals(y.write, goals.rows))
+}
+
+// sizes are numbers from small to large.
+func sizes(text string) (all []int, err error) {
+	for field := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1000 {
+			return nil, fmt.Errorf("%q is no number of events from 1000 on", field)
+		}
+		all = append(all, n)
+	}
+	if !slices.IsSorted(all) {
+		return nil, errors.New("give the smallest number first")
+	}
+	return all, nil
 }
 
 // profiles makes them for all groups.

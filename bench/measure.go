@@ -44,7 +44,8 @@ type row struct {
 
 type result struct {
 	group
-	rows []row
+	rows  []row
+	found []fact
 }
 
 // measure has the subjects of a group take turns.
@@ -56,6 +57,11 @@ func (y *yard) measure(ctx context.Context, g group) (result, error) {
 		return r, nil
 	}
 	if err := os.MkdirAll(inside.work, 0o700); err != nil {
+		return r, err
+	}
+	if g.facts != nil {
+		var err error
+		r.found, err = g.facts(ctx, inside)
 		return r, err
 	}
 	subjects, err := g.open(ctx, inside)

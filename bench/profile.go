@@ -30,7 +30,7 @@ const (
 
 // profile writes two profiles of each row into a directory, and prints the top of their tables.
 func (y *yard) profile(ctx context.Context, g group, dir string, out io.Writer) error {
-	if y.only.String() != "" && !y.only.MatchString(g.name) {
+	if g.open == nil || y.only.String() != "" && !y.only.MatchString(g.name) {
 		return nil
 	}
 	inside := &yard{settings: y.settings, work: filepath.Join(y.work, short(g.name)), built: map[string]string{}}

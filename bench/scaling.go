@@ -62,7 +62,7 @@ func openChains(ctx context.Context, y *yard) ([]subject, error) {
 		return nil, err
 	}
 	var subjects []subject
-	for _, n := range []int{1, 4, 16} {
+	for _, n := range []int{1, 4, 16, 100, 1000} {
 		b, err := y.host(ctx, fmt.Sprintf("chain-%d", n), true, hooks(module, n)...)
 		if err != nil {
 			return nil, err

@@ -106,7 +106,8 @@ func (y *yard) echo(ctx context.Context, kind string) (socket string, pid int, e
 func (y *yard) belayBinaries(ctx context.Context) (dir string, err error) {
 	built := filepath.Join(y.work, "built")
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", built+string(filepath.Separator), "./cmd/belay",
-		"./cmd/belay-eval", "./cmd/belay-hook", "./cmd/belay-hook/testdata/roundtrip")
+		"./cmd/belay-eval", "./cmd/belay-hook", "./cmd/belay-hook/testdata/roundtrip",
+		"./internal/store/sqlite/biglog")
 	cmd.Dir = y.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

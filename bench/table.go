@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -59,7 +58,7 @@ func times(f float64) string {
 	return fmt.Sprintf("%.0f", f)
 }
 
-// cells are a row's columns, the same in a terminal and on a page.
+// cells are a row's columns.
 func (r *result) cells(of *row) []string {
 	if of.missing != "" {
 		return []string{of.name, "–", "–", "–", "–", of.missing}
@@ -71,22 +70,28 @@ func (r *result) cells(of *row) []string {
 
 var columns = []string{"", "processor µs", "clock µs", "ratio", "10–90 %", ""}
 
+func (r *result) grid() *grid {
+	g := &grid{header: columns}
+	if r.facts != nil {
+		g.header = []string{"", "measured", ""}
+		for _, f := range r.found {
+			g.rows = append(g.rows, []string{f.what, f.figure, f.note})
+		}
+	}
+	for i := range r.rows {
+		g.rows = append(g.rows, r.cells(&r.rows[i]))
+	}
+	return g
+}
+
 func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %s\n", r.name, r.about)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, strings.Join(columns, "\t"))
-	for i := range r.rows {
-		fmt.Fprintln(t, strings.Join(r.cells(&r.rows[i]), "\t"))
-	}
-	_ = t.Flush()
+	r.grid().print(w)
 }
 
 func (r *result) page(w io.Writer) {
-	fmt.Fprintf(w, "\n%s.\n\n| %s |\n|---|---:|---:|---:|---:|---|\n",
-		strings.ToUpper(r.about[:1])+r.about[1:], strings.Join(columns, " | "))
-	for i := range r.rows {
-		fmt.Fprintf(w, "| %s |\n", strings.Join(r.cells(&r.rows[i]), " | "))
-	}
+	fmt.Fprintf(w, "\n%s.\n\n", strings.ToUpper(r.about[:1])+r.about[1:])
+	r.grid().page(w)
 }
 
 // machine is what a reader has to know about the place of a run.
@@ -151,24 +156,25 @@ func document(m machine, results []result) []byte {
 	return b.Bytes()
 }
 
-const (
-	markBegin = "<!-- bench: begin -->\n"
-	markEnd   = "<!-- bench: end -->\n"
-)
+// marks are the lines around a part of a page that this program writes.
+func marks(name string) (begin, end []byte) {
+	return fmt.Appendf(nil, "<!-- %s: begin -->\n", name), fmt.Appendf(nil, "<!-- %s: end -->\n", name)
+}
 
-func replaceBetweenMarks(file string, text []byte) error {
+// replaceBetweenMarks puts a text between the marks of that name.
+func replaceBetweenMarks(file, name string, text []byte) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	before, rest, ok := bytes.Cut(old, []byte(markBegin))
-	_, after, ok2 := bytes.Cut(rest, []byte(markEnd))
+	begin, end := marks(name)
+	before, rest, ok := bytes.Cut(old, begin)
+	_, after, ok2 := bytes.Cut(rest, end)
 	if !ok || !ok2 {
-		return fmt.Errorf("%s lacks the lines %q and %q", file, markBegin, markEnd)
+		return fmt.Errorf("%s lacks the lines %q and %q", file, begin, end)
 	}
-	out := slices.Concat(before, []byte(markBegin), text, []byte(markEnd), after)
 	next := file + ".new"
-	if err := os.WriteFile(next, out, 0o644); err != nil {
+	if err := os.WriteFile(next, slices.Concat(before, begin, text, end, after), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(next, file)
