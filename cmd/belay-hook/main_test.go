@@ -15,8 +15,8 @@ import (
 func TestWhatIsLinked(t *testing.T) {
 	const module = "github.com/belay-hooks/belay/"
 	known := []string{
-		module + "adapters", module + "adapters/claude-code", module + "adapters/codex", module + "adapters/gemini-cli",
-		module + "adapters/openclaw",
+		module + "adapters", module + "adapters/claude-code", module + "adapters/codex", module + "adapters/cursor",
+		module + "adapters/gemini-cli", module + "adapters/openclaw",
 		module + "adapters/openclaw-interceptors",
 		module + "adapters/opencode",
 		module + "adapters/internal/payload",

@@ -33,7 +33,7 @@ type connectOptions struct {
 func (a *App) connectCmd() *cobra.Command {
 	o := connectOptions{connected: true}
 	cmd := &cobra.Command{
-		Use:   "connect [claude-code|codex|gemini-cli|openclaw|opencode]",
+		Use:   "connect [claude-code|codex|cursor|gemini-cli|openclaw|opencode]",
 		Short: "Have an agent runtime ask belay about each of its events",
 		Long: `connect writes belay's entries into a runtime's own settings: one for each event, which
 starts belay-hook by its absolute path with this state directory. It shows what would
@@ -74,7 +74,7 @@ Without a name it says which runtimes are here, and what it would do.`,
 func (a *App) disconnectCmd() *cobra.Command {
 	var o connectOptions
 	cmd := &cobra.Command{
-		Use:   "disconnect claude-code|codex|gemini-cli|openclaw|opencode",
+		Use:   "disconnect claude-code|codex|cursor|gemini-cli|openclaw|opencode",
 		Short: "Take belay's entries out of a runtime's settings",
 		Long: `disconnect takes out exactly what connect has written at that level, and leaves every
 other byte as it is. Without belay's entries the runtime asks belay nothing: every action

@@ -24,7 +24,7 @@ type foundRuntime struct {
 
 // clients are the programs of the runtimes.
 func clients() map[string]string {
-	return map[string]string{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini",
+	return map[string]string{"claude-code": "claude", "codex": "codex", "cursor": "cursor", "gemini-cli": "gemini",
 		"openclaw": "openclaw", "opencode": "opencode"}
 }
 
@@ -91,8 +91,9 @@ func (a *App) findRuntimes() ([]foundRuntime, error) {
 		if path, err := exec.LookPath(clients()[name]); err == nil {
 			f.Program, _ = filepath.Abs(path)
 		}
-		dir := map[string]string{"claude-code": place.Claude, "codex": place.Codex, "gemini-cli": place.Gemini,
-			"openclaw": place.OpenClaw, "opencode": place.OpenCode}[name]
+		dir := map[string]string{"claude-code": place.Claude, "codex": place.Codex, "cursor": place.Cursor,
+			"gemini-cli": place.Gemini,
+			"openclaw":   place.OpenClaw, "opencode": place.OpenCode}[name]
 		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 			f.Settings = dir
 		}

@@ -66,7 +66,8 @@ func codexManaged(src []byte, h Hook, connected bool) (out []byte, notes []strin
 		if err != nil {
 			return nil, nil, err
 		}
-		tables = append(tables, fmt.Sprintf("[[hooks.%s]]\n[[hooks.%s.hooks]]\ntype = \"command\"\ncommand = \"%s\"\ntimeout = %d",
+		tables = append(tables, fmt.Sprintf("[[hooks.%s]]\n[[hooks.%s.hooks]]\ntype = \"command\"\n"+
+			"command = \"%s\"\ntimeout = %d",
 			e.name, e.name, line, e.timeout))
 	}
 	out = withTables(out, tables)

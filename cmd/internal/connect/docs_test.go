@@ -44,6 +44,13 @@ func TestTestedVersionsAreDocumented(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if name == "cursor" { // it was never run
+			if len(connect.Tested(name)) > 0 ||
+				!strings.Contains(string(page), "**This page comes from golden pairs, not from a run.**") {
+				t.Errorf("%s: its page does not say that it was never run", name)
+			}
+			continue
+		}
 		if v := connect.Tested(name); len(v) == 0 || !strings.Contains(string(page), v[0]) {
 			t.Errorf("%s: %s is not the version that its page speaks of", name, v)
 		}

@@ -36,7 +36,13 @@ func geminiEnv() map[string]string {
 		"LD_AUDIT": "", "LD_LIBRARY_PATH": "", "GCONV_PATH": "", "GLIBC_TUNABLES": "", "BELAY_HOME": ""}
 }
 
-func geminiGroups(h Hook) groups {
+// geminiGroups are belay's entries. With marked they name the member that belay has put beside them, so that
+// disconnect finds it after a program has formatted the file.
+func geminiGroups(h Hook, marked bool) groups {
+	env := geminiEnv()
+	if marked {
+		env[geminiMark] = geminiPin().name()
+	}
 	return groups{
 		runtime: geminicli.Runtime,
 		events:  geminicli.Events(),
@@ -47,7 +53,7 @@ func geminiGroups(h Hook) groups {
 				return nil, err
 			}
 			return text(geminiGroup{Hooks: []geminiHook{{Type: "command", Command: line,
-				Timeout: geminiTimeout(event), Env: geminiEnv()}}})
+				Timeout: geminiTimeout(event), Env: env}}})
 		},
 	}
 }
@@ -63,18 +69,51 @@ func geminiPin() pin {
 		why: "Gemini CLI starts no hook"}
 }
 
+// geminiMark is the variable of an entry that says which members beside the entries are belay's.
+const geminiMark = "BELAY_CONNECT"
+
+// geminiPinned reports whether the settings have the member that geminiPin puts, and whether it is belay's.
+func geminiPinned(src []byte) (there, own bool, err error) {
+	root, err := parse(src)
+	if err != nil {
+		return false, false, err
+	}
+	n := root.Member("hooksConfig").Member("enabled")
+	if n == nil || src == nil {
+		return false, false, nil
+	}
+	without, err := jsonedit.Unput(src, geminiPin().path)
+	if err != nil {
+		return false, false, err
+	}
+	own = string(without) != string(src)
+	g, hooks := geminiGroups(Hook{}, false), root.Member("hooks")
+	for _, event := range members(hooks) {
+		list := hooks.Member(event)
+		for _, p := range g.owned(src, list) {
+			h := list.Elements[p.group].Member("hooks").Elements[p.handler]
+			own = own || str(src, orNone(h.Member("env")), geminiMark) == geminiPin().name()
+		}
+	}
+	return true, own, nil
+}
+
 // gemini returns what the settings become: connected, or without belay's entries. nil is no file,
 // before and after.
 func gemini(src []byte, level Level, h Hook, connected bool) (out []byte, notes []string, err error) {
-	g := geminiGroups(h)
+	there, own, err := geminiPinned(src)
+	if err != nil {
+		return nil, nil, err
+	}
 	if !connected {
 		if src == nil {
 			return nil, nil, nil
 		}
-		if out, err = g.disconnect(src); err != nil || level != Managed || out == nil {
+		if out, err = geminiGroups(h, false).disconnect(src); err != nil || level != Managed || out == nil ||
+			!own || !geminiPin().saysSo(out) {
 			return out, nil, err
 		}
-		out, err = jsonedit.Unput(out, geminiPin().path)
+		out, err = take(out, geminiPin().path)
 		return out, nil, err
 	}
 	root, err := parse(src)
@@ -86,8 +125,12 @@ func gemini(src []byte, level Level, h Hook, connected bool) (out []byte, notes 
 			"hooksConfig.enabled is "+string(src[n.Start:n.End])+": "+geminiPin().why,
 			"Take the member out; belay changes only its own entries.")
 	}
-	if out, err = g.connect(src); err != nil || level != Managed {
+	if level != Managed {
+		out, err = geminiGroups(h, false).connect(src)
 		return out, nil, err
+	}
+	if out, err = geminiGroups(h, own || !there).connect(src); err != nil {
+		return nil, nil, err
 	}
 	out, err = geminiPin().put(out, nil)
 	return out, nil, err
@@ -121,7 +164,7 @@ func (l *look) gemini(place Place, read Reader) {
 		for _, name := range names {
 			disabled[name] = path
 		}
-		l.gather(geminiGroups(Hook{}), level, path, src, func(h *jsonedit.Node, r *registered) {
+		l.gather(geminiGroups(Hook{}, false), level, path, src, func(h *jsonedit.Node, r *registered) {
 			geminiEntry(src, h, r)
 			lines[string(level)+path+r.event] = str(src, h, "command")
 		})

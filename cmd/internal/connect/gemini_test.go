@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -103,5 +104,68 @@ func TestGeminiHooksThatAreOff(t *testing.T) {
 	}
 	if string(d[geminiManaged]) != src {
 		t.Errorf("%s became %s", src, d[geminiManaged])
+	}
+}
+
+// What connect has put into the machine's settings is found after a program has formatted them: disconnect takes out
+// all of it, and what the administrator has said stays.
+func TestGeminiManagedSettingsThatWereFormatted(t *testing.T) {
+	for name, src := range map[string]string{
+		"no file":                 ``,
+		"settings":                `{"ui": {"theme": "x"}}`,
+		"others in hooksConfig":   `{"hooksConfig": {"notifications": false}}`,
+		"the administrator's own": `{"hooksConfig": {"enabled": true}}`,
+		"both":                    `{"hooksConfig": {"enabled": true, "notifications": false}, "ui": {}}`,
+		"a hook of others":        `{"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "x"}]}]}}`,
+		"a variable of a hook's": `{"hooks": {"BeforeTool": [{"hooks": [{"command": "x", ` +
+			`"env": {"BELAY_CONNECT": "hooksConfig.enabled"}}]}]}, "hooksConfig": {"enabled": true}}`,
+		"one that names no member": `{"env": {"BELAY_CONNECT": "hooksConfig.enabled"}, "hooksConfig": {"enabled": true}}`,
+	} {
+		for _, indent := range []string{"", "\t"} {
+			d := disk{}
+			if src != "" {
+				d[geminiManaged] = []byte(src)
+			}
+			_, err := d.do("gemini-cli", connect.Managed, hook(), true)
+			must(t, err)
+			d[geminiManaged] = formatted(t, d[geminiManaged], indent)
+			plan, err := d.do("gemini-cli", connect.Managed, hook(), true)
+			must(t, err)
+			if plan.Changes() {
+				t.Errorf("%s: connected again, %s", name, d[geminiManaged])
+			}
+			_, err = d.do("gemini-cli", connect.Managed, connect.Hook{}, false)
+			must(t, err)
+			if got, want := value(d[geminiManaged]), value([]byte(src)); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v became %v", name, want, got)
+			}
+		}
+	}
+}
+
+// In a person's own settings the member is the person's, however it is written.
+func TestGeminiMemberOfAPerson(t *testing.T) {
+	src := "{\n  \"hooksConfig\" : {\n    \"enabled\" : true\n  }\n}\n"
+	d := disk{geminiUser: []byte(src)}
+	for _, connected := range []bool{true, false} {
+		_, err := d.do("gemini-cli", connect.User, hook(), connected)
+		must(t, err)
+	}
+	if string(d[geminiUser]) != src {
+		t.Errorf("it became %s", d[geminiUser])
+	}
+}
+
+// A member that belay has put and an administrator has changed since is the administrator's.
+func TestGeminiPinThatWasChanged(t *testing.T) {
+	d := disk{}
+	_, err := d.do("gemini-cli", connect.Managed, hook(), true)
+	must(t, err)
+	replace(geminiManaged, `"enabled" : true`, `"enabled" : false`)(d)
+	_, err = d.do("gemini-cli", connect.Managed, connect.Hook{}, false)
+	must(t, err)
+	want := map[string]any{"hooksConfig": map[string]any{"enabled": false}}
+	if got := value(d[geminiManaged]); !reflect.DeepEqual(got, want) {
+		t.Errorf("it became %v", got)
 	}
 }

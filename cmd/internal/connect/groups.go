@@ -8,14 +8,17 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/adapters/cursor"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/internal/jsonedit"
 )
 
 // groups is the form that Claude Code, Codex and Gemini CLI share: an object `hooks` with a list for each
-// event, of groups that hold handlers. Belay has one group with one handler for an event.
+// event, of groups that hold handlers. Belay has one group with one handler for an event. Cursor's lists
+// are flat: a handler stands for its group.
 type groups struct {
 	runtime string
+	flat    bool
 	events  []string // that belay is registered for
 	group   func(event string) (jsontext.Value, error)
 	command func(src []byte, handler *jsonedit.Node) []string // the words that a handler starts
@@ -26,7 +29,18 @@ func (g groups) alone() string {
 	if g.runtime == geminicli.Runtime {
 		return " Gemini CLI has no setting that keeps other hooks out."
 	}
+	if g.runtime == cursor.Runtime {
+		return " No setting of Cursor's is known that keeps other hooks out."
+	}
 	return " Managed settings keep all other hooks out."
+}
+
+// handlers returns those of a group.
+func (g groups) handlers(group *jsonedit.Node) []*jsonedit.Node {
+	if g.flat {
+		return []*jsonedit.Node{group}
+	}
+	return group.Member("hooks").Elements
 }
 
 // place is a handler of belay's in the list of an event.
@@ -41,13 +55,14 @@ func (g groups) owned(src []byte, list *jsonedit.Node) (out []place) {
 		return nil
 	}
 	for i, group := range list.Elements {
-		handlers := group.Member("hooks")
-		if group.Kind != '{' || handlers == nil || handlers.Kind != '[' {
+		list := group.Member("hooks")
+		if group.Kind != '{' || !g.flat && (list == nil || list.Kind != '[') {
 			continue
 		}
-		for j, h := range handlers.Elements {
+		handlers := g.handlers(group)
+		for j, h := range handlers {
 			if inv, own := ownCommand(g.command(src, h), g.runtime); own {
-				out = append(out, place{group: i, handler: j, alone: len(handlers.Elements) == 1, inv: inv})
+				out = append(out, place{group: i, handler: j, alone: len(handlers) == 1, inv: inv})
 			}
 		}
 	}

@@ -9,11 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
-	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
-	"github.com/belay-hooks/belay/adapters/openclaw"
-	"github.com/belay-hooks/belay/adapters/opencode"
 	"github.com/belay-hooks/belay/internal/jsonedit"
 )
 
@@ -58,25 +54,7 @@ type look struct {
 // wrong in them; state is the state directory that they are to name. It writes nothing.
 func Examine(name string, place Place, state string, read Reader) []Finding {
 	l := &look{runtime: name, state: state}
-	switch name {
-	case claudecode.Runtime:
-		l.events = claudeEvents()
-		for _, level := range []Level{Managed, User, Project, Local} {
-			l.claude(level, place.files(name, level)[0].path, read)
-		}
-	case codex.Runtime:
-		l.events = codex.Events()
-		l.codex(place, read)
-	case geminicli.Runtime:
-		l.events = geminicli.Events()
-		l.gemini(place, read)
-	case openclaw.Runtime:
-		l.events = openclaw.Registered()
-		l.openClaw(place, read)
-	case opencode.Runtime:
-		l.events = opencode.Events()
-		l.openCode(place, read)
-	}
+	l.gatherAll(place, read)
 	l.danger(place, read)
 	return l.conclude()
 }
@@ -175,15 +153,18 @@ func (l *look) gather(g groups, level Level, path string, src []byte, check func
 			if m := str(src, group, "matcher"); m != "" && m != "*" {
 				r.wrong, r.void = append(r.wrong, "it is asked about "+m+" only"), true
 			}
-			check(group.Member("hooks").Elements[p.handler], &r)
+			check(g.handlers(group)[p.handler], &r)
 			l.entry(&r)
 		}
 		if list.Kind != '[' || !changesCalls(event) {
 			continue
 		}
 		for i, group := range list.Elements {
-			handlers := group.Member("hooks")
-			for j := range handlers.Items() {
+			count := 1
+			if !g.flat {
+				count = len(group.Member("hooks").Items())
+			}
+			for j := range count {
 				if !own[[2]int{i, j}] && !slices.Contains(rivals, event) {
 					rivals = append(rivals, event)
 				}
@@ -198,7 +179,8 @@ func (l *look) gather(g groups, level Level, path string, src []byte, check func
 
 // changesCalls reports whether another hook on the event can change a call after belay has judged it.
 func changesCalls(event string) bool {
-	return event == "PreToolUse" || event == "PermissionRequest" || event == "BeforeTool"
+	return event == "PreToolUse" || event == "PermissionRequest" || event == "BeforeTool" ||
+		event == "preToolUse"
 }
 
 // entry checks what every runtime's entries have in common.
@@ -215,7 +197,7 @@ func (l *look) entry(r *registered) {
 	switch {
 	case inv.state == "" && inv.daemon == "":
 		r.wrong = append(r.wrong, "it names no state directory: BELAY_HOME says which one is asked")
-	case inv.daemon == "" && filepath.Clean(inv.state) != filepath.Clean(l.state):
+	case inv.daemon == "" && !sameDir(inv.state, l.state):
 		r.wrong = append(r.wrong, "it asks another state directory, "+inv.state)
 	}
 	if inv.event != "" && inv.event != r.event {
@@ -223,6 +205,8 @@ func (l *look) entry(r *registered) {
 	}
 	l.entries = append(l.entries, *r)
 }
+
+func sameDir(a, b string) bool { return filepath.Clean(a) == filepath.Clean(b) }
 
 func runs(program string) string {
 	fi, err := os.Stat(program)

@@ -20,8 +20,9 @@ import (
 const openClawMark = "// Written by `belay connect openclaw`; `belay disconnect openclaw` takes it away.\n"
 
 const (
-	openClawPackageMark  = `{"name": "@belay-hooks/openclaw"`
-	openClawPackage      = openClawPackageMark + `, "version": "1.0.0", "type": "module", "openclaw": {"extensions": ["./belay.js"]}}` + "\n"
+	openClawPackageMark = `{"name": "@belay-hooks/openclaw"`
+	openClawPackage     = openClawPackageMark +
+		`, "version": "1.0.0", "type": "module", "openclaw": {"extensions": ["./belay.js"]}}` + "\n"
 	openClawManifestMark = `{"id": "belay"`
 	openClawManifest     = openClawManifestMark + `, "name": "belay", "activation": {"onStartup": true}, ` +
 		`"contracts": {"agentToolResultMiddleware": ["openclaw", "codex"]}, ` +

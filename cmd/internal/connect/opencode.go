@@ -72,17 +72,25 @@ func (l *look) openCode(place Place, read Reader) {
 			l.openCodePlugin(level, files, string(src), read)
 		}
 	}
-	l.openCodeRivals(filepath.Join(place.Project, ".opencode"), Fail)
-	l.openCodeRivals(place.OpenCode, Warn)
-	for _, dir := range []struct {
-		path string
-		as   Severity
-	}{{place.Project, Fail}, {filepath.Join(place.Project, ".opencode"), Fail}, {place.OpenCode, Warn}} {
-		for _, name := range []string{"opencode.json", "opencode.jsonc"} {
-			l.openCodeListed(filepath.Join(dir.path, name), dir.as, read)
+	project := filepath.Join(place.Project, ".opencode")
+	l.openCodeRivals(project, Fail)
+	for _, name := range openCodeConfigs() {
+		l.openCodeListed(filepath.Join(place.Project, name), Fail, read)
+		l.openCodeListed(filepath.Join(project, name), Fail, read)
+	}
+	for _, dir := range append([]string{place.OpenCode}, place.OpenCodeMore...) {
+		l.openCodeRivals(dir, Warn)
+		for _, name := range openCodeConfigs() {
+			l.openCodeListed(filepath.Join(dir, name), Warn, read)
 		}
 	}
+	l.openCodeListed(filepath.Join(place.OpenCode, "config.json"), Warn, read)
+	if place.OpenCodeConfig != "" {
+		l.openCodeListed(place.OpenCodeConfig, Warn, read)
+	}
 }
+
+func openCodeConfigs() []string { return []string{"opencode.json", "opencode.jsonc"} }
 
 // openCodePlugin checks one plugin of belay's. It is asked about all events, or about none.
 func (l *look) openCodePlugin(level Level, files []file, src string, read Reader) {

@@ -11,6 +11,7 @@ import (
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	"github.com/belay-hooks/belay/adapters/cursor"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/adapters/openclaw"
 	"github.com/belay-hooks/belay/adapters/opencode"
@@ -29,7 +30,7 @@ const (
 
 // Runtimes returns the runtimes that can be connected.
 func Runtimes() []string {
-	return []string{claudecode.Runtime, codex.Runtime, geminicli.Runtime, openclaw.Runtime, opencode.Runtime}
+	return []string{claudecode.Runtime, codex.Runtime, cursor.Runtime, geminicli.Runtime, openclaw.Runtime, opencode.Runtime}
 }
 
 // Levels returns the levels that a runtime has, from the one that holds least; none for a name
@@ -40,6 +41,8 @@ func Levels(name string) []Level {
 		return []Level{Local, Project, User, Managed}
 	case codex.Runtime, geminicli.Runtime, opencode.Runtime:
 		return []Level{Project, User, Managed}
+	case cursor.Runtime: // another level is not described
+		return []Level{Project, User}
 	case openclaw.Runtime: // one configuration of one person, and no managed one
 		return []Level{User}
 	}
@@ -50,10 +53,15 @@ func Levels(name string) []Level {
 type Place struct {
 	Claude string // the directory of Claude Code's user settings
 	Codex  string // the directory of Codex's user settings
+	Cursor string // the directory of Cursor's user settings
 	Gemini string // the directory of Gemini CLI's user settings
 	// OpenCode is the directory of OpenCode's user settings; Pure: the environment has it load no plugin.
 	OpenCode string
 	Pure     bool
+	// OpenCodeMore are the other directories of which OpenCode loads plugins in every project, and OpenCodeConfig is a
+	// configuration beside opencode.json; "" is none.
+	OpenCodeMore   []string
+	OpenCodeConfig string
 	// OpenClaw is the directory of OpenClaw's state, and OpenClawConfig its configuration.
 	OpenClaw, OpenClawConfig string
 	Project                  string
@@ -89,6 +97,7 @@ func Places(getenv func(string) string, project string) (Place, error) {
 	} else {
 		p.Codex = filepath.Join(home, ".codex")
 	}
+	p.Cursor = filepath.Join(home, ".cursor")
 	if p.Claude == "" {
 		p.Claude = filepath.Join(home, ".claude")
 	}
@@ -98,8 +107,22 @@ func Places(getenv func(string) string, project string) (Place, error) {
 	if p.OpenCode == "" {
 		p.OpenCode = filepath.Join(home, ".config", "opencode")
 	}
+	if home != "" {
+		p.OpenCodeMore = append(p.OpenCodeMore, filepath.Join(home, ".opencode"))
+	}
+	if dir := getenv("OPENCODE_CONFIG_DIR"); dir != "" {
+		p.OpenCodeMore = append(p.OpenCodeMore, dir)
+	}
+	p.OpenCodeConfig = getenv("OPENCODE_CONFIG")
 	p.OpenClaw, p.OpenClawConfig = openClawPlace(getenv, home)
-	for _, d := range []*string{&p.OpenClaw, &p.OpenClawConfig, &p.Claude, &p.Codex, &p.Gemini, &p.OpenCode, &p.Project} {
+	absolute := []*string{&p.OpenClaw, &p.OpenClawConfig, &p.Claude, &p.Codex, &p.Cursor, &p.Gemini, &p.OpenCode, &p.Project}
+	for i := range p.OpenCodeMore {
+		absolute = append(absolute, &p.OpenCodeMore[i])
+	}
+	if p.OpenCodeConfig != "" {
+		absolute = append(absolute, &p.OpenCodeConfig)
+	}
+	for _, d := range absolute {
 		abs, err := filepath.Abs(*d)
 		if err != nil {
 			return Place{}, err
@@ -170,6 +193,7 @@ type kind string
 const (
 	kindClaude       kind = "claude"
 	kindGemini       kind = "gemini"
+	kindCursor       kind = "cursor"
 	kindCodexHooks   kind = "hooks.json"
 	kindCodexConfig  kind = "config.toml"
 	kindCodexManaged kind = "requirements.toml"
@@ -197,6 +221,10 @@ func (p Place) files(name string, level Level) []file {
 		return []file{{filepath.Join(p.Claude, "settings.json"), kindClaude}}
 	case "claude-code managed":
 		return []file{{filepath.Join(p.Root, claudeDir, "managed-settings.json"), kindClaude}}
+	case "cursor project":
+		return []file{{filepath.Join(p.Project, ".cursor", "hooks.json"), kindCursor}}
+	case "cursor user":
+		return []file{{filepath.Join(p.Cursor, "hooks.json"), kindCursor}}
 	case "gemini-cli project":
 		return []file{{filepath.Join(p.Project, ".gemini", "settings.json"), kindGemini}}
 	case "gemini-cli user":
@@ -284,6 +312,8 @@ func Make(name string, level Level, place Place, hook Hook, connected bool, read
 			c.New, notes, err = claude(c.Old, level, hook, connected)
 		case kindGemini:
 			c.New, notes, err = gemini(c.Old, level, hook, connected)
+		case kindCursor:
+			c.New, err = cursorHooks(c.Old, hook, connected)
 		case kindCodexHooks:
 			c.New, err = codexHooks(c.Old, hook, connected)
 			if !connected {

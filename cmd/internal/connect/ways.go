@@ -5,6 +5,7 @@ import (
 
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	"github.com/belay-hooks/belay/adapters/cursor"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/adapters/openclaw"
 	"github.com/belay-hooks/belay/adapters/opencode"
@@ -53,7 +54,8 @@ func Ways() []Way {
 			"Claude Code ignores onFailure there; no tool runs in them"},
 		{claude, "@file and CLAUDE.md reach the model", nil, "no hook sees them"},
 		{codexCLI, "no trust is stored for the hook", []Level{Project, User, Managed}, "belay connect stores it"},
-		{codexCLI, "the client is started with -c features.hooks=false", managed, "features.hooks in requirements.toml"},
+		{codexCLI, "the client is started with -c features.hooks=false", managed,
+			"features.hooks in requirements.toml; at the user level belay status is red afterwards"},
 		{codexCLI, "the client is started with --ignore-user-config", managed,
 			"requirements.toml: no stored trust is needed"},
 		{codexCLI, "the client is started in a folder of a project without git", []Level{User, Managed},
@@ -77,23 +79,33 @@ func Ways() []Way {
 		{codexCLI, "~/.zshenv ends it, where the account's shell is zsh", nil,
 			"the settings guard blocks the agent's edits of that file"},
 		{openCode, "the client is started with --pure, or with OPENCODE_PURE=1", nil,
-			"OpenCode loads no plugin; doctor is red where its own environment says so"},
+			"OpenCode loads no plugin; doctor is red where its own environment says so, " +
+				"belay status afterwards, but at the project's level"},
 		{openCode, "a plugin of the project changes the command after belay judged it", nil,
 			"doctor is red: read the project's plugins"},
 		{openCode, "belay's plugin does not load", nil,
 			"OpenCode goes on without it; doctor is red where the file was changed"},
+		{openCode, "the agent removes belay's plugin, writes a tool in the place of OpenCode's own, or starts --pure", every,
+			"the settings guard, which belay init binds"},
+		{openCode, "the daemon is killed", every, "belay-hook decides by itself, or blocks"},
+		{openCode, "belay-hook is missing or killed, and there is no daemon", every, "the plugin throws"},
 		{openClaw, "the client is started as openclaw agent exec", nil,
 			"OpenClaw calls no hook of a plugin; the settings guard asks about the agent's own commands"},
-		{openClaw, "the configuration says plugins.enabled = false", nil, "doctor is red; the settings guard protects the file"},
+		{openClaw, "the configuration says plugins.enabled = false", nil,
+			"doctor is red; the settings guard protects the file"},
 		{openClaw, "another plugin changes the command after belay judged it", user,
 			"belay's plugin comes last, with the arguments that it decided"},
+		{openClaw, "another plugin asks its person, changes the command in the same answer, and the person allows it", nil,
+			"OpenClaw's own runner was seen to keep the other's arguments; " +
+				"a run without a person refuses, and so does a block of belay's"},
 		{openClaw, "belay's plugin does not load", user, "OpenClaw does not start"},
 		{openClaw, "the daemon is killed or stopped", user, "belay-hook decides by itself, or blocks"},
 		{openClaw, "belay-hook is missing, or never answers", user, "the plugin's own deadline: the call is blocked"},
 		{openClaw, "the agent empties openclaw.json, has its tool plugins disable belay, or starts agent exec", user,
 			"the settings guard, which belay init binds"},
 		{openClaw, "a call by way of tool_call (tool search)", user, "it is a call of its own, with its own name"},
-		{gemini, "the project's settings say hooksConfig.enabled = false", managed, "hooksConfig.enabled of the machine"},
+		{gemini, "the project's settings say hooksConfig.enabled = false", managed,
+			"hooksConfig.enabled of the machine; at the user level belay status is red afterwards"},
 		{gemini, "the project's settings name belay's command in hooksConfig.disabled", nil,
 			"Gemini CLI joins these lists of all levels; doctor is red"},
 		{gemini, "the project has a hook with belay's own command and 1 ms to answer", []Level{User},
@@ -114,8 +126,12 @@ func Ways() []Way {
 			"the settings guard, which belay init binds"},
 		{gemini, "belay-hook is killed or late", nil, "Gemini CLI has no switch for it: the command runs"},
 		{gemini, "belay-hook is missing", every, "the shell's message is the reason of a deny"},
-		{gemini, "a secret in GEMINI.md or an @file reaches the model", every, "BeforeAgent and BeforeModel have their text"},
-		{gemini, "a request beside the conversation (choice of a model, summaries)", nil, "Gemini CLI calls no hook for it"},
+		{gemini, "a secret in GEMINI.md or an @file reaches the model", every,
+			"BeforeAgent and BeforeModel have their text"},
+		{gemini, "a request beside the conversation (choice of a model, summaries)", nil,
+			"Gemini CLI calls no hook for it"},
+		{cursor.Runtime, "whatever is done: belay was never run with Cursor", nil,
+			"golden pairs alone: try it before you rely on it"},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/adapters/codex"
+	"github.com/belay-hooks/belay/adapters/cursor"
 	geminicli "github.com/belay-hooks/belay/adapters/gemini-cli"
 	"github.com/belay-hooks/belay/adapters/openclaw"
 	openclawinterceptors "github.com/belay-hooks/belay/adapters/openclaw-interceptors"
@@ -18,6 +19,7 @@ func registry() []adapters.Adapter {
 	return []adapters.Adapter{
 		claudecode.New(),
 		codex.New(),
+		cursor.New(),
 		geminicli.New(),
 		openclaw.New(),
 		openclawinterceptors.New(),
