@@ -55,6 +55,7 @@ func (a *App) evalCmd() *cobra.Command {
 		Long: `eval reads an invocation as JSON, runs the chain of hooks on it, records the event
 and prints the verdict. It exits 0 when the action may go on (perhaps changed), 3 when
 it is blocked, 4 when a person has to be asked, 1 on an error and 2 on wrong usage.
+In place of a verdict about what is no valid invocation it prints why.
 
 With --at it only shows what hooks would say at another time: leases, approvals and
 state are read, nothing is recorded, used up or carried out, and no daemon is asked.
@@ -186,17 +187,25 @@ func (a *App) evalAsk(ctx context.Context, options evalOptions) error {
 		defer closeIn()
 		return a.evalLines(ctx, host, in)
 	}
-	src, err := a.readInput(ctx, options.file)
+	src, err := a.readInvocation(ctx, options.file)
 	if err != nil {
 		return err
 	}
 	a.now.Store(&src)
 	verdict, err := host.Wire(ctx, src)
+	if problem, ok := undecided(src, verdict, err); ok {
+		if !a.word.Take() {
+			return exitWith(ExitError) // the process has said that it is too late
+		}
+		if err := a.printJSON(problem); err != nil {
+			return err
+		}
+	}
 	if d := new(phases.DecodeError); errors.As(err, &d) {
 		return failure("the invocation is not valid: "+safe(d.Error()),
-			"The action counts as blocked. README.md shows the form.")
+			"The action counts as blocked. docs/runtimes/generic.md shows the form.")
 	} else if p := new(client.Error); errors.As(err, &p) && p.Code == wire.CodeInvocation {
-		return failureBy(err, "The action counts as blocked. README.md shows the form.")
+		return failureBy(err, "The action counts as blocked. docs/runtimes/generic.md shows the form.")
 	} else if err != nil {
 		return failureBy(err, "The action counts as blocked.")
 	}

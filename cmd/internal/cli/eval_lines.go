@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +38,7 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 		}
 		var answer any
 		if errors.Is(err, errLongLine) {
-			line = bytes.Repeat([]byte{' '}, phases.MaxInputBytes+1) // refused for its size, and recorded
+			line = tooLong()
 		}
 		a.now.Store(&line)
 		v, err := host.Wire(ctx, line)

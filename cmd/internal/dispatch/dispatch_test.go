@@ -3,8 +3,12 @@ package dispatch_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
@@ -47,6 +51,27 @@ const wire = `{"phase":"pre_tool","runtime":"custom","session":"s","action":{"to
 func event(name, more string) []byte {
 	return []byte(`{"session_id":"s-1","transcript_path":"/t","cwd":"/","permission_mode":"default","hook_event_name":"` +
 		name + `"` + more + `}`)
+}
+
+// Hooks read the script that an agent of one's own would run, as they do a runtime's.
+func TestWireTellsWhatAScriptHolds(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "x.sh"), []byte("rm -rf ~\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var told jsontext.Value
+	h := &host{invoke: func(inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+		told = inv.Metadata["runs"]
+		return allow(inv, o)
+	}}
+	src := `{"phase":"pre_tool","cwd":"` + dir + `","metadata":{"runs":[]},` +
+		`"action":{"tool":"exec","args":{"command":"sh x.sh"}}}`
+	if v, err := dispatch.Wire(t.Context(), h, []byte(src)); err != nil || v.Decision != phases.Allow {
+		t.Fatalf("%+v %v", v, err)
+	}
+	if text, _ := phases.GetString(told, "/0/text"); text != "rm -rf ~\n" {
+		t.Errorf("hooks are told %s", told)
+	}
 }
 
 func TestWire(t *testing.T) {

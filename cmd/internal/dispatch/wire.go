@@ -16,7 +16,8 @@ import (
 var ErrInvocation = errors.New("the invocation is not valid")
 
 // Wire decodes an invocation in the wire form, with what its caller says beside it
-// (phases.Request), and has it decided. The verdict is
+// (phases.Request), and has it decided. Hooks are told what lies in the files that its commands would
+// run. The verdict is
 // always complete. With ErrInvocation (and the *phases.DecodeError that says
 // where) the verdict is the block that was recorded for it; every other failure
 // is a verdict like any other, without an error.
@@ -34,6 +35,7 @@ func Wire(ctx context.Context, host Host, src []byte) (v phases.Verdict, err err
 		return refuse(ctx, host, kernel.Refusal{Invocation: named(src), Raw: src, Fault: f, Unread: true}),
 			fmt.Errorf("%w: %w", ErrInvocation, err)
 	}
+	tellRuns(&req.Invocation)
 	v, err = host.InvokeWith(ctx, req.Invocation,
 		kernel.InvokeOptions{HoldsScopes: req.HoldsScopes, ParentScopes: req.ParentScopes})
 	return complete(v, req.Invocation, err), nil
