@@ -22,12 +22,27 @@ func Logs(runtime, dir string, since time.Time) (logs []string, more bool) {
 	found, more := transcripts.Find(dir, kind.logs, "", maxLogs)
 	for _, f := range found {
 		path := filepath.Join(dir, filepath.FromSlash(f))
-		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && !fi.ModTime().Before(since) {
+		if !written(path).Before(since) {
 			logs = append(logs, path)
 		}
 	}
 	slices.Sort(logs)
 	return logs, more
+}
+
+// written is when a log was last written: the later time of a database and its journal. What is no file was
+// never written.
+func written(path string) (at time.Time) {
+	for _, suffix := range []string{"", "-wal"} {
+		fi, err := os.Stat(path + suffix)
+		switch {
+		case suffix == "" && (err != nil || !fi.Mode().IsRegular()):
+			return time.Time{}
+		case err == nil && fi.ModTime().After(at):
+			at = fi.ModTime()
+		}
+	}
+	return at
 }
 
 // RuntimeOf returns the runtime in whose directory the file lies, "" for none. dirs returns a runtime's

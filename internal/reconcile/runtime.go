@@ -36,6 +36,8 @@ type runtime struct {
 		log transcripts.Log, rewritten bool, err error)
 	// rows reads the sessions of a log that is a database, in place of the three above; nil: it is none.
 	rows func(db *foreign.DB, since time.Time) ([]*transcripts.Log, error)
+	// begun lists the sessions of a database that began since then.
+	begun func(db *foreign.DB, since time.Time) ([]transcripts.Begun, error)
 }
 
 func runtimes() map[string]runtime {
@@ -56,8 +58,8 @@ func runtimes() map[string]runtime {
 		"gemini-cli": {name: "gemini-cli", event: geminicli.Event, agentOf: main,
 			logs: geminicli.Logs, session: geminicli.Session, files: geminicli.Files, read: geminicli.ReadFile},
 		"opencode": {name: "opencode", event: opencode.Event, ids: true, agentOf: last, logs: opencode.Logs,
-			rows: opencode.Read, tellsRefusals: true},
+			rows: opencode.Read, begun: opencode.Sessions, tellsRefusals: true},
 		"openclaw": {name: "openclaw", event: openclaw.Event, ids: true, agentOf: main, logs: openclaw.Logs,
-			rows: openclaw.Read, tellsRefusals: true, like: likeness{cuts: true}},
+			rows: openclaw.Read, begun: openclaw.Sessions, tellsRefusals: true, like: likeness{cuts: true}},
 	}
 }

@@ -235,6 +235,17 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 				finding{Check: "session", Status: "warn", Red: true, Text: unstartedText(u), Advice: unstartedAdvice})
 		}
 	}
+	if sessions, lost, err := a.unheardSessionsOf(ctx, host, dir, st.Gone, time.Now()); err != nil {
+		fail("sessions", err.Error(), "")
+	} else {
+		for _, u := range sessions {
+			out = append(out,
+				finding{Check: "session", Status: "warn", Red: true, Text: unheardText(u), Advice: unheardAdvice})
+		}
+		for _, l := range lost {
+			warn("sessions", unreadText(l), "")
+		}
+	}
 	if unsound, ok := examineQueue(ctx, host); !ok {
 		out = append(out, unsound)
 	}

@@ -45,6 +45,10 @@ func (a *App) examineVersion(ctx context.Context, f foundRuntime) finding {
 	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
 	tested := connect.Tested(f.Runtime)
+	if len(tested) == 0 { // nothing to compare, and nothing is started for it
+		return finding{Check: f.Runtime, Status: "warn", Text: "belay was never run with this client",
+			Advice: "docs/runtimes/" + f.Runtime + ".md says what is not known."}
+	}
 	cmd := exec.CommandContext(ctx, f.Program, "--version")
 	cmd.WaitDelay = time.Second
 	said, err := cmd.Output()

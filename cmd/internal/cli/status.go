@@ -42,6 +42,10 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return recordsFailure(err)
 	}
+	off, lost, err := a.unheardSessionsOf(ctx, src, status.Dir, status.Gone, time.Now())
+	if err != nil {
+		return recordsFailure(err)
+	}
 	stopped, err := alarms.Read(ctx, src, alarmsOfADay(time.Now(), status.Gone))
 	if err != nil {
 		return recordsFailure(err)
@@ -51,8 +55,10 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 			wire.Status
 			// sessions of the last day whose start never reached belay
 			Unstarted []unstarted `json:"unstarted_sessions,omitzero"`
-			Alarms    alarmsToday `json:"alarms"`
-		}{status, sessions, summary(stopped)}
+			// sessions of the last day of which the runtime's own log tells, and no event of belay's
+			Unheard []unheard   `json:"unheard_sessions,omitzero"`
+			Alarms  alarmsToday `json:"alarms"`
+		}{status, sessions, off, summary(stopped)}
 		if err := a.printJSON(out); err != nil {
 			return err
 		}
@@ -109,6 +115,12 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	}
 	for _, u := range sessions {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red("NOT SEEN TO START"), unstartedText(u), unstartedAdvice)
+	}
+	for _, u := range off {
+		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red("NOT HEARD OF"), unheardText(u), unheardAdvice)
+	}
+	for _, l := range lost {
+		fmt.Fprintf(a.Out, "\n%s  %s\n", colors.yellow("not looked at"), unreadText(l))
 	}
 	if status.Unheld > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.yellow("not held"), unheld(status.Unheld), unheldAdvice)

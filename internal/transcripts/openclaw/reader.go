@@ -51,6 +51,17 @@ type session struct {
 	calls map[string]int // by id
 }
 
+// Sessions returns the sessions that began since then. A key that was used before has a session of its own then.
+func Sessions(db *foreign.DB, since time.Time) (out []transcripts.Begun, err error) {
+	err = db.Each("SELECT session_key, created_at FROM session_windows WHERE created_at >= ? "+
+		"ORDER BY created_at DESC LIMIT 1000", []string{"session_windows"}, []int64{since.UnixMilli()},
+		func(r foreign.Row) error {
+			out = append(out, transcripts.Begun{Session: r.Text(0), At: time.UnixMilli(r.Int(1)).UTC()})
+			return nil
+		})
+	return out, err
+}
+
 // Read returns the logs of the sessions that were written since then.
 func Read(db *foreign.DB, since time.Time) ([]*transcripts.Log, error) {
 	plain, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*maxRecord))

@@ -90,6 +90,17 @@ func Read(db *foreign.DB, since time.Time) ([]*transcripts.Log, error) {
 	return out, err
 }
 
+// Sessions returns the sessions that began since then, without those of subagents.
+func Sessions(db *foreign.DB, since time.Time) (out []transcripts.Begun, err error) {
+	err = db.Each("SELECT id, time_created FROM session WHERE coalesce(parent_id, '') = '' AND time_created >= ? "+
+		"ORDER BY time_created DESC LIMIT 1000", []string{"session"}, []int64{since.UnixMilli()},
+		func(r foreign.Row) error {
+			out = append(out, transcripts.Begun{Session: r.Text(0), At: time.UnixMilli(r.Int(1)).UTC()})
+			return nil
+		})
+	return out, err
+}
+
 // rootOf returns the session of a person from which the session was started.
 func rootOf(parents map[string]string, id string) string {
 	for range 64 { // one deeper than that is none that OpenCode makes
