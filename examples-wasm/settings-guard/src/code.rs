@@ -1,6 +1,7 @@
 //! Code of other languages than the shell's: it is judged by what it names and whether it writes near that.
 
 use crate::files::Guarded;
+use crate::programs::VARIABLES;
 
 /// Bytes before and behind a name that are looked at with it: about ten lines.
 const NEAR: usize = 700;
@@ -28,7 +29,9 @@ enum Near {
     More,
 }
 
-const NAMES: &[&str] = &[".claude", ".codex", ".gemini", ".cursor", ".openclaw", "claude", "codex", "opencode", "belay", "disableallhooks"];
+const NAMES: &[&str] = &[
+    ".claude", ".codex", ".gemini", ".cursor", ".openclaw", "claude", "codex", "gemini", "opencode", "openclaw", "belay", "disableallhooks",
+];
 
 fn near_names(guarded: &Guarded, text: &[u8], shell: bool) -> Near {
     let begins = |at: usize, name: &str| text.len() - at >= name.len() && text[at..at + name.len()].eq_ignore_ascii_case(name.as_bytes());
@@ -40,6 +43,7 @@ fn near_names(guarded: &Guarded, text: &[u8], shell: bool) -> Near {
         let may = match c {
             b'.' => matches!(d, b'c' | b'g' | b'o'),
             b'c' => matches!(d, b'l' | b'o'),
+            b'g' => d == b'e',
             b'o' => d == b'p',
             b'b' => d == b'e',
             b'd' => d == b'i',
@@ -70,7 +74,7 @@ fn writes(guarded: &Guarded, text: &str, shell: bool) -> bool {
     let removes = ["rmtree", "rmsync", "rm_rf", "remove", "rename", "move", "symlink", "unlink", "rm -r", "mv ", "rimraf"];
     let named = any(&dirs) && (any(&files) || any(&removes))
         || any(&[".local/state/belay", ".belay/", "belay_home", "disableallhooks", "bin/belay", "belay.sock", "frame.sock"])
-        || any(&["claude_config_dir", "codex_home"])
+        || any(VARIABLES)
         || guarded.named_in(text);
     let writes = [
         "write", "put_", "putenv", "'w", "\"w", "'a'", "\"a\"", "'r+", "\"r+", "dump(", "dump ", "unlink", "rm_", "rmdir", "truncate",
@@ -91,10 +95,10 @@ fn writes(guarded: &Guarded, text: &str, shell: bool) -> bool {
         "belay hook enable", "belay/hook/enable", "belay hook enforce", "belay/hook/enforce", "belay hook install",
         "belay/hook/install",
     ];
-    let bare = ["--bare", "--setting-sources", "--ignore-user-config", "features.hooks", "bypass-hook-trust", "--settings"];
+    let bare = ["--bare", "--setting-sources", "--ignore-user-config", "features.hooks", "bypass-hook-trust", "--settings", "--skip-trust", "--pure"];
     text.contains("belay") && any(&ends)
         || any(&verbs) && (any(&starts) || shell)
-        || any(&["claude", "codex"]) && any(&bare) && any(&starts)
+        || any(&["claude", "codex", "gemini", "opencode"]) && any(&bare) && any(&starts)
 }
 
 /// Puts texts together that code puts together: 'a' + 'b' is ab, 'a', 'b' is a/b. `None`: there are none.

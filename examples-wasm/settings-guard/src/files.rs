@@ -29,6 +29,7 @@ const SETTINGS: &[&str] = &[
     ".gemini/settings.json",
     ".gemini/system-settings.json",
     ".gemini/.env",
+    ".gemini/trustedfolders.json",
     "gemini-cli/settings.json",
     "gemini-cli/system-defaults.json",
     ".cursor/hooks.json",
@@ -42,6 +43,10 @@ const SETTINGS: &[&str] = &[
     ".openclaw*/belay/*",
     ".opencode/plugin*/*",
     "opencode/plugin*/*",
+    ".opencode/tool*/*", // one by the name of OpenCode's own takes its place
+    ".config/opencode/tool*/*",
+    ".config/opencode/config.json",
+    "etc/opencode/*",
     "systemd/user/*belay*",
     "systemd/system/*belay*",
     "systemd/user/*belay*/*",
@@ -57,9 +62,9 @@ const SETTINGS: &[&str] = &[
 
 /// Directories that hold them. To remove, move, link or fill one is to change what is in it.
 const DIRECTORIES: &[&str] = &[
-    ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".openclaw", "etc/claude-code", "etc/codex", "etc/gemini-cli",
-    "claude-code/managed-settings.d", ".config/opencode", ".opencode/plugin", ".opencode/plugins", "opencode/plugin",
-    "opencode/plugins", ".openclaw*", ".openclaw*/extensions", ".openclaw*/belay",
+    ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".openclaw", "etc/claude-code", "etc/codex", "etc/gemini-cli", "etc/opencode",
+    "claude-code/managed-settings.d", ".config/opencode", ".opencode/plugin", ".opencode/plugins", ".opencode/tool", ".opencode/tools",
+    ".config/opencode/tool", ".config/opencode/tools", "opencode/plugin", "opencode/plugins", ".openclaw*", ".openclaw*/extensions", ".openclaw*/belay",
 ];
 
 /// Everything in these directories, and these programs.

@@ -25,11 +25,18 @@ fn account(c: &Command) -> Option<String> {
     changes.then(|| format!("{} would change the shell that starts a runtime's hooks", c.name))
 }
 
-/// Variables that belay, its hooks or the runtimes read to find their settings.
+/// Variables that belay, its hooks or the runtimes read to find their settings, or by which they load no hooks. Lower
+/// case: Windows makes no difference, and elsewhere such a name in other letters is no loss.
+pub const VARIABLES: &[&str] = &[
+    "belay_home", "bash_env", "zdotdir", "claude_config_dir", "claude_code_simple", "codex_home", "gemini_cli_home",
+    "gemini_cli_system_settings_path", "gemini_cli_system_defaults_path", "gemini_cli_trust_workspace", "gemini_cli_trusted_folders_path",
+    "gemini_restricted_mode", "opencode_pure", "opencode_config", "opencode_config_dir", "opencode_config_content",
+    "opencode_disable_project_config", "opencode_test_home", "opencode_test_managed_config_dir", "openclaw_home", "openclaw_state_dir",
+    "openclaw_config_path", "openclaw_profile",
+];
+
 fn environment(c: &Command) -> Option<String> {
-    let belays = |n: &str| n == "BELAY_HOME" || n.starts_with("BELAY_UNSAFE") || n == "OPENCODE_PURE" || n == "CLAUDE_CODE_SIMPLE";
-    let ours = |n: &str| belays(n) || matches!(n, "CLAUDE_CONFIG_DIR" | "CODEX_HOME" | "GEMINI_CLI_HOME" | "ZDOTDIR" | "BASH_ENV" | "OPENCODE_CONFIG" | "OPENCODE_CONFIG_DIR"
-        | "OPENCLAW_HOME" | "OPENCLAW_STATE_DIR" | "OPENCLAW_CONFIG_PATH" | "OPENCLAW_PROFILE");
+    let ours = |n: &str| n.starts_with("BELAY_UNSAFE") || VARIABLES.iter().any(|v| n.eq_ignore_ascii_case(v));
     let said = |n: &str| Some(format!("the command would set {n}"));
     if let Some((n, _)) = c.assigns.iter().find(|(n, _)| ours(n)) {
         return said(n);
@@ -196,7 +203,8 @@ fn clients(shell: &Shell, c: &Command) -> Option<String> {
                 || first == "doctor" && has(&["--fix", "--repair", "--force"])
         }
         "gemini" => {
-            first == "hooks" && ["disable", "enable", "migrate"].contains(&second)
+            has(&["--skip-trust"])
+                || first == "hooks" && ["disable", "enable", "migrate"].contains(&second)
                 || matches!(first, "extensions" | "extension") && ["install", "enable", "disable", "uninstall", "link"].contains(&second)
                 || first == "mcp" && ["add", "remove"].contains(&second)
         }

@@ -5,6 +5,7 @@ use hook::analysis;
 use hook::json::Value;
 
 use crate::files::{Guarded, Reach};
+use crate::programs::VARIABLES;
 use crate::{arguments, code, commands};
 
 /// Bytes of a text that the host parses as a shell's.
@@ -195,10 +196,8 @@ pub fn profile(guarded: &Guarded, text: &str, deep: u32) -> Result<Option<String
         return Ok(Some(what));
     }
     let lower = text.to_lowercase();
-    let sets = ["belay", "claude_config_dir", "codex_home", "claude_code_simple", "opencode_pure", "opencode_config", "openclaw_home", "openclaw_state_dir",
-        "openclaw_config_path", "openclaw_profile", "gemini_cli_home",
-        "bash_env", "ld_preload", "zdotdir", "shellopts", "noexec", "kill -9 $$", "kill $$"];
-    if let Some(name) = sets.iter().find(|s| lower.contains(**s)) {
+    let sets = ["belay", "ld_preload", "shellopts", "noexec", "kill -9 $$", "kill $$"];
+    if let Some(name) = sets.iter().chain(VARIABLES).find(|s| lower.contains(**s)) {
         return Ok(Some(format!("it has {name} in what later shells read")));
     }
     let mut words = lower.split(|c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '{' | '}' | '\'' | '"'));
