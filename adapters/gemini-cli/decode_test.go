@@ -58,7 +58,8 @@ func TestPhases(t *testing.T) {
 
 // TestDecodeRefuses: each refusal names the place, is of a class, and is held by the answer.
 func TestDecodeRefuses(t *testing.T) {
-	pre, post := payloadOf(t, "captured.BeforeTool.run_shell_command"), payloadOf(t, "captured.AfterTool.run_shell_command")
+	pre := payloadOf(t, "captured.BeforeTool.run_shell_command")
+	post := payloadOf(t, "captured.AfterTool.run_shell_command")
 	spawn, mcp := payloadOf(t, "events.BeforeTool.invoke_agent"), payloadOf(t, "events.BeforeTool.mcp")
 	event := func(name string) []byte { return payloadOf(t, "captured."+name) }
 	deep := strings.Repeat("[", phases.MaxInputDepth+1) + strings.Repeat("]", phases.MaxInputDepth+1)

@@ -193,7 +193,8 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer) {
 		if text, ok := phases.GetString(result, "/llmContent"); hidden && ok && strings.TrimSpace(text) != "" {
 			got, _ := e.output.(map[string]any)["error"].(string)
 			message, isError := phases.GetString(result, "/error/message")
-			if !strings.HasPrefix(got, strings.TrimSpace(text)) && !(isError && strings.HasPrefix(got, strings.TrimSpace(message))) {
+			if !strings.HasPrefix(got, strings.TrimSpace(text)) &&
+				!(isError && strings.HasPrefix(got, strings.TrimSpace(message))) {
 				t.Fatalf("the model reads %q, decided was %s", got, result)
 			}
 		}

@@ -2,6 +2,7 @@ package openclaw_test
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -106,4 +107,34 @@ func TestNoOtherPluginLiftsABlock(t *testing.T) {
 			t.Fatalf("%s: %v became %v", hook, values, got)
 		}
 	})
+}
+
+// TestAnotherPluginThatAsks: a plugin that asks its person before belay is asked freezes the arguments as they are.
+// A block of belay's stands beside the question. An allow does not take the other's arguments back: where a person
+// answers the question, these run; docs/AGENTS.md says so.
+func TestAnotherPluginThatAsks(t *testing.T) {
+	question := map[string]any{"title": "Run it?"}
+	theirs, decided := map[string]any{"command": "theirs"}, map[string]any{"command": "decided"}
+	block, _ := failed(t, "before_tool_call")
+	for name, c := range map[string]struct {
+		other, belay hookrunner.Value
+		blocked      bool
+		params       any
+	}{
+		"asks, and belay blocks": {hookrunner.Value{"requireApproval": question}, block, true, nil},
+		"asks and changes, and belay blocks": {hookrunner.Value{"requireApproval": question, "params": theirs}, block, true,
+			theirs},
+		"changes, and belay allows": {hookrunner.Value{"params": theirs}, hookrunner.Value{"params": decided}, false,
+			decided},
+		"asks and changes, and belay allows": {hookrunner.Value{"requireApproval": question, "params": theirs},
+			hookrunner.Value{"params": decided}, false, theirs},
+	} {
+		got, _ := hookrunner.Merge("before_tool_call", []hookrunner.Value{c.other, c.belay})
+		if (got["block"] == true) != c.blocked || c.params != nil && !reflect.DeepEqual(got["params"], c.params) {
+			t.Errorf("%s: %v", name, got)
+		}
+		if _, asks := c.other["requireApproval"]; asks != (got["requireApproval"] != nil) {
+			t.Errorf("%s: the question: %v", name, got)
+		}
+	}
 }

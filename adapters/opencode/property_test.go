@@ -189,7 +189,7 @@ func TestRun(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, s := range samples(f) {
 		if len(s.payload) < 8<<10 {
-			f.Add([]byte(s.payload))
+			f.Add(s.payload)
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

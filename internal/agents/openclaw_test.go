@@ -251,6 +251,19 @@ func openClawCases() []openClawCase {
 					c.host.signal(syscall.SIGKILL)
 				}
 			}, got: openClawRan, want: held},
+		{group: failures, name: "something else stands at the socket and answers garbage", prepare: alone, calls: allowed,
+			on: func(c *openClawClient, turn int) {
+				if turn == 0 {
+					listenGarbage(c.host)
+				}
+			}, got: openClawRan, want: held},
+		{group: failures, name: "belay-hook is killed, and there is no daemon", prepare: alone, calls: allowed,
+			spoil: func(c *openClawClient) {
+				noDaemon(c)
+				if err := os.WriteFile(c.program, []byte("#!/bin/sh\nkill -9 $$\n"), 0o755); err != nil {
+					c.t.Fatal(err)
+				}
+			}, got: openClawRan, want: held},
 		{group: failures, name: "belay-hook never answers", calls: allowed, got: openClawRan, want: held,
 			prepare: func(c *openClawClient) {
 				c.program = filepath.Join(c.t.TempDir(), "belay-hook")
@@ -294,6 +307,17 @@ func openClawCases() []openClawCase {
 		{group: ways, name: "another plugin changes the command, later than most", calls: []Call{openClawExec("echo mine")},
 			got: openClawRan, want: held, note: "belay's plugin comes last, with the arguments that it decided",
 			prepare: func(c *openClawClient) { c.rival(`() => ({ params: { command: "echo ran > ran.txt" } })`) }},
+		{group: ways, name: "another plugin asks its person about a denied command", calls: refused, got: openClawRan, want: held,
+			note: "belay's block stands beside the question",
+			prepare: func(c *openClawClient) {
+				c.rival(`() => ({ requireApproval: { title: "Run it?", description: "theirs" } })`)
+			}},
+		{group: ways, name: "another plugin asks, and changes the command", calls: []Call{openClawExec("echo mine")},
+			got: openClawRan, want: held, note: "a run without a person answers no question",
+			prepare: func(c *openClawClient) {
+				c.rival(`() => ({ params: { command: "echo ran > ran.txt" }, requireApproval: { title: "Run it?", ` +
+					`description: "theirs" } })`)
+			}},
 	}
 }
 

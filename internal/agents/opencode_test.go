@@ -191,6 +191,13 @@ func openCodeCases() []openCodeCase {
 				}
 				return held
 			}, want: held},
+		{group: verdicts, name: "a secret in a prompt does not reach the model", prompt: "do as scripted " + secret,
+			calls: []Call{openCodeBash("true")}, got: func(c *openCodeClient) string {
+				if c.model.Has(secret) {
+					return open
+				}
+				return held
+			}, want: held},
 		{group: verdicts, name: "a blocked prompt does not reach the model",
 			prompt: "do as scripted" + strings.Repeat(" again", 500), got: func(c *openCodeClient) string {
 				if c.model.Has("again again") {
@@ -230,6 +237,19 @@ func openCodeCases() []openCodeCase {
 					c.host.signal(syscall.SIGKILL)
 				}
 			}, got: openCodeRan, want: held},
+		{group: failures, name: "something else stands at the socket and answers garbage", prepare: alone, calls: allowed,
+			on: func(c *openCodeClient, turn int) {
+				if turn == 0 {
+					listenGarbage(c.host)
+				}
+			}, got: openCodeRan, want: held},
+		{group: failures, name: "belay-hook is killed, and there is no daemon", prepare: alone, calls: allowed,
+			spoil: func(c *openCodeClient) {
+				noDaemon(c)
+				if err := os.WriteFile(c.program, []byte("#!/bin/sh\nkill -9 $$\n"), 0o755); err != nil {
+					c.t.Fatal(err)
+				}
+			}, got: openCodeRan, want: held},
 		{group: failures, name: "the plugin's file is spoiled", calls: allowed, got: openCodeRan, want: open,
 			note: "OpenCode goes on without a plugin that does not load; doctor is red", spoil: func(c *openCodeClient) {
 				for _, f := range []string{filepath.Join(c.conf(), "plugin", "belay.js"),
@@ -241,9 +261,19 @@ func openCodeCases() []openCodeCase {
 				}
 			}},
 		{group: ways, name: "the client is started with `--pure`", flags: []string{"--pure"}, calls: refused,
-			got: openCodeRan, want: open, note: "OpenCode loads no plugin then"},
+			got: openCodeRan, want: open, note: "OpenCode loads no plugin then; belay status is red afterwards, but at the project's level"},
 		{group: ways, name: "the client is started with OPENCODE_PURE=1", calls: refused, got: openCodeRan, want: open,
-			prepare: func(c *openCodeClient) { c.env = []string{"OPENCODE_PURE=1"} }, note: "OpenCode loads no plugin then"},
+			prepare: func(c *openCodeClient) { c.env = []string{"OPENCODE_PURE=1"} },
+			note:    "OpenCode loads no plugin then; belay status is red afterwards, but at the project's level"},
+		{group: ways, name: "the agent removes belay's plugin", added: guarded, want: held, note: "the settings guard",
+			calls: []Call{openCodeBash("rm ~/.config/opencode/plugin/belay.js; echo ran > ran.txt")},
+			got:   openCodeTold("waiting for approval")},
+		{group: ways, name: "the agent writes a tool in the place of OpenCode's own", added: guarded, want: held,
+			calls: []Call{openCodeBash("mkdir -p .opencode/tool && echo 'export default {}' > .opencode/tool/bash.ts; " +
+				"echo ran > ran.txt")}, got: openCodeTold("waiting for approval"), note: "the settings guard"},
+		{group: ways, name: "the agent starts `opencode run --pure`", added: guarded, want: held,
+			calls: []Call{openCodeBash("opencode run --pure hello; echo ran > ran.txt")},
+			got:   openCodeTold("waiting for approval"), note: "the settings guard"},
 		{group: ways, name: "a plugin of the project changes the command after belay", calls: []Call{openCodeBash("true")},
 			got: openCodeRan, want: open, note: "doctor is red where a project has plugins",
 			spoil: func(c *openCodeClient) {

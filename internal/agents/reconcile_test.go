@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/agents"
 )
@@ -55,8 +56,13 @@ func reconciledClients(t *testing.T) []reconciled {
 					{Prompt: "off", Turns: each([]Call{bash("echo off")})}}, sessions...)
 				return &worked{host: c.host, home: c.home, run: func(n int) string { c.run(sessions[n].Prompt); return c.out },
 					off: func() string {
+						connected, err := os.ReadFile(c.settings())
+						if err != nil {
+							t.Fatal(err)
+						}
 						c.write(c.settings(), "{}")
 						c.run("off")
+						c.write(c.settings(), string(connected))
 						return c.out
 					}}
 			},
@@ -188,6 +194,28 @@ func (w *worked) reconcile(t *testing.T, runtime string) (c comparison, text str
 	return c, string(out)
 }
 
+// unheard is "red" where `belay status` tells of a session that belay never heard of, and "nothing" where of none.
+func (w *worked) unheard(t *testing.T, runtime string) string {
+	t.Helper()
+	time.Sleep(11 * time.Second) // belay waits for the first event of a session that long
+	cmd := exec.Command(filepath.Join(w.host.bin, "belay"), "status", "--json", "--state", w.host.state)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home}
+	out, _ := cmd.Output()
+	var status struct {
+		Unheard []struct{ Runtime, Session string } `json:"unheard_sessions"`
+	}
+	if err := json.Unmarshal(out, &status); err != nil {
+		t.Fatalf("belay status: %v\n%s", err, out)
+	}
+	switch n := len(status.Unheard); {
+	case n == 0:
+		return "nothing"
+	case n == 1 && status.Unheard[0].Runtime == runtime:
+		return "red"
+	}
+	return fmt.Sprint(status.Unheard)
+}
+
 // agrees is "found nothing" where each session of the log agrees, and calls were compared.
 func (c *comparison) agrees(least int) string {
 	calls := 0
@@ -233,6 +261,9 @@ func TestReconcile(t *testing.T) {
 			}
 			record(r.name, r.version, agents.Result{Group: logs, Case: "undisturbed runs find nothing", Level: agents.User,
 				Got: saw})
+			if got := w.unheard(t, r.runtime); got != "nothing" {
+				t.Errorf("undisturbed: never heard of: %s", got)
+			}
 			w.host.start()
 			out = w.off()
 			c, text = w.reconcile(t, r.runtime)
@@ -241,6 +272,12 @@ func TestReconcile(t *testing.T) {
 				t.Errorf("with hooks off: %s\n%s\n%s", saw, text, out)
 			}
 			record(r.name, r.version, agents.Result{Group: logs, Case: "a call made while hooks were off is found",
+				Level: agents.User, Got: saw})
+			saw = w.unheard(t, r.runtime)
+			if saw != "red" {
+				t.Errorf("a session without hooks: %s\n%s", saw, out)
+			}
+			record(r.name, r.version, agents.Result{Group: logs, Case: "a session without hooks is red in `belay status`",
 				Level: agents.User, Got: saw})
 		})
 	}

@@ -37,7 +37,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// A table has a row for each case, in their order, with a cell for each level that the client was tried at, and each note once.
+// A table has a row for each case, in their order, with a cell for each level that the client was tried at, and each
+// note once.
 func TestTables(t *testing.T) {
 	got := agents.Tables([]agents.Client{{Name: "Toy", Version: "1.2", Results: []agents.Result{
 		{Group: "verdict", Case: "b", Level: agents.User, Got: "held", Note: "n"},

@@ -184,7 +184,7 @@ func (a *App) rulesExplain(ctx context.Context, path string, options rulesExplai
 	}
 	inv, err := phases.DecodeInvocation(src)
 	if err != nil {
-		return failure("the invocation is not valid: "+safe(err.Error()), "README.md shows the form.")
+		return failure("the invocation is not valid: "+safe(err.Error()), "docs/runtimes/generic.md shows the form.")
 	}
 	inv.Time = at
 	bench, err := loader.OpenBench(loader.BenchOptions{Compiler: a.Compiler})
