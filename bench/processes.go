@@ -72,17 +72,50 @@ func openProcesses(ctx context.Context, y *yard) ([]subject, error) {
 		{name: "belay eval, alone", note: "opens the state directory, decides durably",
 			do: starts(y.work, "{}", filepath.Join(bin, "belay"), "eval", "--runtime", "claude-code", "--state", alone)},
 	}
+	peers, err := commands(ctx, y)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range peers {
+		s := subject{name: c.name, note: "no record"}
+		if c.missing != "" {
+			s.note = "not here: " + c.missing + " is missing"
+		} else {
+			s.do = starts(y.work, "", c.args[0], c.args[1:]...)
+		}
+		subjects = append(subjects, s)
+	}
+	return subjects, nil
+}
+
+// command is a hook of people's own, as a runtime starts it.
+type command struct {
+	name    string
+	args    []string
+	missing string // the program that is not here; then there are no args
+}
+
+// commands builds or writes the hooks that belay's are compared with.
+func commands(ctx context.Context, y *yard) ([]command, error) {
+	var all []command
+	for _, p := range compiled() {
+		c, err := p.command(ctx, y)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
 	for _, s := range scripts {
 		program, err := exec.LookPath(s.program)
 		if err != nil {
-			subjects = append(subjects, subject{name: s.name, note: "not here: " + s.program + " is missing"})
+			all = append(all, command{name: s.name, missing: s.program})
 			continue
 		}
 		file := filepath.Join(y.work, s.file)
 		if err := os.WriteFile(file, []byte(s.text), 0o600); err != nil {
 			return nil, err
 		}
-		subjects = append(subjects, subject{name: s.name, note: "no record", do: starts(y.work, "", program, file)})
+		all = append(all, command{name: s.name, args: []string{program, file}})
 	}
-	return subjects, nil
+	return all, nil
 }
