@@ -91,6 +91,21 @@ func (c *openClawClient) connect() {
 	}
 }
 
+// changePlugins changes what the configuration says of plugins.
+func (c *openClawClient) changePlugins(change func(plugins map[string]any)) {
+	c.t.Helper()
+	var config map[string]any
+	b, err := os.ReadFile(c.configFile())
+	if err := errors.Join(err, json.Unmarshal(b, &config)); err != nil {
+		c.t.Fatal(err)
+	}
+	change(config["plugins"].(map[string]any))
+	if b, err = json.Marshal(config); err != nil {
+		c.t.Fatal(err)
+	}
+	c.write(c.configFile(), string(b))
+}
+
 // run has OpenClaw work on the prompt without a person.
 func (c *openClawClient) run(prompt string) {
 	c.t.Helper()
@@ -171,18 +186,7 @@ func openClawCases() []openClawCase {
 	}
 	noDaemon := func(c *openClawClient) { c.host.stop() }
 	plugins := func(change func(plugins map[string]any)) func(c *openClawClient) {
-		return func(c *openClawClient) {
-			var config map[string]any
-			b, err := os.ReadFile(c.configFile())
-			if err := errors.Join(err, json.Unmarshal(b, &config)); err != nil {
-				c.t.Fatal(err)
-			}
-			change(config["plugins"].(map[string]any))
-			if b, err = json.Marshal(config); err != nil {
-				c.t.Fatal(err)
-			}
-			c.write(c.configFile(), string(b))
-		}
+		return func(c *openClawClient) { c.changePlugins(change) }
 	}
 	allowed, refused := []Call{openClawExec("echo ran > ran.txt")}, []Call{openClawExec(denied)}
 	return []openClawCase{

@@ -132,6 +132,36 @@ func reconciledClients(t *testing.T) []reconciled {
 					{Tool: "read", Input: map[string]any{"nothing": "x"}}, {Tool: "no_such", Input: map[string]any{}},
 					{Tool: "task", Input: map[string]any{"description": "d", "prompt": "as a child", "subagent_type": "general"}}}
 			}},
+		{name: "OpenClaw", version: "2026.9.6", runtime: "openclaw", exec: openClawExec,
+			start: func(t *testing.T, sessions []Script) *worked {
+				c := newOpenClaw(t, newHost(t, ""), append([]Script{
+					{Prompt: "off", Turns: each([]Call{openClawExec("echo off")})}}, sessions...)...)
+				c.connect()
+				local := c.command
+				run := func(key, prompt string) string { // each in a session of its own
+					c.command = append(slices.Clone(local[:len(local)-1]), "--session-key", "agent:main:"+key, "--message")
+					c.run(prompt)
+					return c.out
+				}
+				return &worked{host: c.host, home: c.home,
+					run: func(n int) string { return run("s-"+strconv.Itoa(n), sessions[n].Prompt) },
+					off: func() string {
+						connected, err := os.ReadFile(c.configFile())
+						if err != nil {
+							t.Fatal(err)
+						}
+						c.changePlugins(func(p map[string]any) { p["enabled"] = false })
+						out := run("off", "off")
+						c.write(c.configFile(), string(connected))
+						return out
+					}}
+			},
+			many: func(string) []Call {
+				return []Call{{Tool: "write", Input: map[string]any{"path": "b.txt", "content": "b"}},
+					{Tool: "read", Input: map[string]any{"path": "b.txt"}},
+					{Tool: "edit", Input: map[string]any{"path": "b.txt", "oldText": "b", "newText": "c"}},
+					{Tool: "read", Input: map[string]any{"nothing": "x"}}, {Tool: "no_such", Input: map[string]any{}}}
+			}},
 	}
 }
 

@@ -60,6 +60,7 @@ func runtimes() map[string]runtime {
 		"opencode": {name: "opencode", event: opencode.Event, ids: true, agentOf: last, logs: opencode.Logs,
 			rows: opencode.Read, begun: opencode.Sessions, tellsRefusals: true},
 		"openclaw": {name: "openclaw", event: openclaw.Event, ids: true, agentOf: main, logs: openclaw.Logs,
-			rows: openclaw.Read, begun: openclaw.Sessions, tellsRefusals: true, like: likeness{cuts: true}},
+			rows: openclaw.Read, begun: openclaw.Sessions, tellsRefusals: true,
+			like: likeness{cuts: true, prepared: openclaw.Prepared}},
 	}
 }

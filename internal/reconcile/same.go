@@ -20,20 +20,22 @@ type likeness struct {
 	paths bool
 	// cuts: its log hides the middle of what it takes for a secret.
 	cuts bool
+	// prepared returns the decoded arguments as the runtime makes them before it asks; nil: as they are.
+	prepared func(tool string, args any) any
 }
 
 // same reports whether the arguments in the log are those of the verdict: as they came, or as belay
 // changed them. What an event has redacted may be any text.
 func (k likeness) same(logged jsontext.Value, v *Verdict) bool {
-	return k.equal(logged, v.Asked, v.CWD) || v.Released != nil && k.equal(logged, v.Released, v.CWD)
+	return k.equal(logged, v.Asked, v) || v.Released != nil && k.equal(logged, v.Released, v)
 }
 
-func (k likeness) equal(logged, decided jsontext.Value, cwd string) bool {
+func (k likeness) equal(logged, decided jsontext.Value, v *Verdict) bool {
 	var a, b any
 	if transcripts.Decode(logged, &a) != nil || json.Unmarshal(decided, &b) != nil {
 		return false
 	}
-	return k.values(a, b, cwd, true)
+	return k.values(a, b, v.CWD, true) || k.prepared != nil && k.values(k.prepared(v.Tool, a), b, v.CWD, true)
 }
 
 func (k likeness) values(a, b any, cwd string, top bool) bool {
