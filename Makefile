@@ -34,7 +34,7 @@ demo-leases: build ## power lent, used up and taken back: signed hook, reviewer,
 	@$(BIN)/belay demo leases
 
 test: setup ## everything that must hold; installs its tools first
-	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-outside test-registry
+	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-outside test-registry test-plugins
 
 test-go:
 	$(GO) vet ./...
