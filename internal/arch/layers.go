@@ -35,6 +35,7 @@ func layers() map[string][]string {
 		"internal/arch/calls":  nil,
 		"internal/restrict":    {"phases"},
 		"internal/cover":       nil,
+		"internal/prose":       nil,
 		"internal/mutants":     {"internal/strictyaml"},
 		"internal/mutants/...": {"internal/mutants"},
 		"internal/files":       nil,
@@ -56,7 +57,7 @@ func layers() map[string][]string {
 		"internal/revision":  {"client/wire", "phases", "kernel", "internal/statedir"},
 		"internal/yamledit":  {"internal/strictyaml"},
 		"internal/jsonedit":  nil,
-		"docs":               nil,
+		"docs":               {"internal/prose"},
 		"internal/daemonapi": {"internal/peercred"},
 		"client/wire":        {"phases", "leases"}, // what an embedder's store and a client both name
 		"examples-wasm":      nil,

@@ -1,0 +1,46 @@
+package docs_test
+
+import (
+	"testing"
+
+	"github.com/belay-hooks/belay/internal/prose"
+)
+
+// unread are pages that still have long sentences or wide lines. A page leaves the list, and none is added to it.
+var unread = map[string]bool{
+	"CONTRIBUTING.md": true, "README.md": true, "SECURITY.md": true, "docs/ABI.md": true, "docs/AGENTS.md": true,
+	"docs/APPROVALS.md": true, "docs/ARCHITECTURE.md": true, "docs/BENCHMARKS.md": true, "docs/EVENTS.md": true,
+	"docs/GUARDS.md": true, "docs/HARNESS.md": true, "docs/LEASES.md": true, "docs/OPERATIONS.md": true,
+	"docs/RATIONALE.md": true, "docs/RECONCILE.md": true, "docs/REDACTION.md": true, "docs/REGISTRY.md": true,
+	"docs/RULES.md": true, "docs/SERVE.md": true, "docs/THREAT-MODEL.md": true, "docs/TOOLS.md": true,
+	"docs/TRUST.md": true, "docs/WIRE.md": true, "docs/runtimes/claude-code.md": true,
+	"docs/runtimes/codex.md": true, "docs/runtimes/cursor.md": true, "docs/runtimes/gemini-cli.md": true,
+	"docs/runtimes/generic.md": true, "docs/runtimes/openclaw.md": true, "docs/runtimes/opencode.md": true,
+	"examples-wasm/README.md": true, "hooks-sdk/README.md": true, "hooks-sdk/abi/README.md": true,
+	"hooks-sdk/go/README.md": true, "hooks-sdk/rust/README.md": true,
+}
+
+// No sentence of a page is longer than a reader can hold, prose wraps, and no word hides what it means.
+func TestPagesCanBeRead(t *testing.T) {
+	sentences := 0
+	for _, page := range pages(t) {
+		if unread[page] {
+			continue
+		}
+		text := read(t, page)
+		for _, line := range prose.WideLines(text) {
+			t.Errorf("%s:%d: the line is wider than %d columns", page, line, prose.MaxColumns)
+		}
+		for _, s := range prose.Sentences(text) {
+			if sentences++; s.Words > prose.MaxWords {
+				t.Errorf("%s:%d: a sentence of %d words: %s", page, s.Line, s.Words, s.Text)
+			}
+		}
+		for line, word := range prose.Vague(text) {
+			t.Errorf("%s:%d: the page says %q: CONTRIBUTING.md has the word to say", page, line, word)
+		}
+	}
+	if sentences < 2 {
+		t.Errorf("only %d sentences were read", sentences)
+	}
+}
