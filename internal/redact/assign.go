@@ -170,7 +170,9 @@ func (d *detector) value(s, kind string, str strength, name string, from, to int
 	add func(string, int, int)) {
 	v := s[from:to]
 	if kind == "named" { // the operator has said so: it need not look like a secret
-		add(kind, from, to)
+		if from < to { // an empty value at the end of a view has no place
+			add(kind, from, to)
+		}
 		return
 	}
 	if kind == "credential" || kind == "token" {

@@ -81,7 +81,7 @@ func findWords(s, mark string, look func(words [][2]int)) {
 			}
 			words = append(words, [2]int{from, to})
 			if at = to; quoted {
-				at++
+				at = min(to+1, len(s)) // the quote may be missing
 			}
 		}
 		look(words)
