@@ -13,20 +13,17 @@ import (
 // that is. A text made of nothing but names would cost the square of its length:
 // when the values looked at add up to many times the text, the rest of it is
 // redacted completely instead of being read.
-func (d *detector) findNamed(s string, add func(kind string, from, to int)) {
+//
+// It is told which separators stand behind what may be a telling name.
+func (d *detector) findNamed(s string, names []int32, add func(kind string, from, to int)) {
 	work := 8*len(s) + 64<<10 // bytes of values
 	next := askEvery
-	parts := false // a - or _ stands behind the last blank
-	for i := 0; i < len(s); i++ {
-		if !separator[s[i]] {
-			parts = parts || s[i] == '-' || s[i] == '_'
-			continue
-		}
+	for _, p := range names {
+		i := int(p)
 		if s[i] == ' ' {
-			if !parts && !endsBareName(s[:i]) {
+			if !endsBareName(s[:i]) && !hasParts(s[:i]) {
 				continue
 			}
-			parts = false
 		} else if !apart(s, i) {
 			continue
 		}
@@ -271,14 +268,8 @@ func codeWord(s string, from, to int, name string) bool {
 // between skipped, and where it begins.
 func nameBefore(s string, i int) (string, int) {
 	end := i
-	if s[i] == '=' && i > 0 && s[i-1] == '!' {
-		end--
-	}
-	for end > 0 && (s[end-1] == ' ' || s[end-1] == '\t') && i-end < 16 && s[i] != ' ' {
-		end--
-	}
-	for end > 0 && strings.IndexByte("\"'`\\]=", s[end-1]) >= 0 && i-end < 20 && s[i] != ' ' {
-		end--
+	if i > 0 && !nameByte[s[i-1]] && s[i] != ' ' {
+		end = nameEnd(s, i)
 	}
 	from := end
 	for from > 0 && end-from < 80 && nameByte[s[from-1]] {
@@ -288,6 +279,31 @@ func nameBefore(s string, i int) (string, int) {
 		from++
 	}
 	return s[from:end], from
+}
+
+// nameEnd returns where the name ends that stands before the separator s[i], which is no blank.
+func nameEnd(s string, i int) int {
+	end := i
+	if s[i] == '=' && i > 0 && s[i-1] == '!' {
+		end--
+	}
+	for end > 0 && (s[end-1] == ' ' || s[end-1] == '\t') && i-end < 16 {
+		end--
+	}
+	for end > 0 && strings.IndexByte("\"'`\\]=", s[end-1]) >= 0 && i-end < 20 {
+		end--
+	}
+	return end
+}
+
+// hasParts reports whether a - or _ stands behind the last blank.
+func hasParts(s string) bool {
+	for i := len(s) - 1; i >= 0 && s[i] != ' '; i-- {
+		if s[i] == '-' || s[i] == '_' {
+			return true
+		}
+	}
+	return false
 }
 
 // valueAt returns the value that begins at or after i, without its quotes.

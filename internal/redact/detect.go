@@ -18,7 +18,8 @@ type detector struct {
 	knownOnly bool    // looks only for secrets known from elsewhere
 
 	harmless *harmless // texts without findings; nil: none are remembered
-	ungated  bool      // for tests: each detector looks at each text
+	ungated  bool      // for tests: each detector looks at each text, in all places
+	rooms    *rooms    // nil until one is needed
 }
 
 // askEvery is how many bytes the dearest look goes over before it asks again whether to stop.
@@ -52,27 +53,23 @@ func (d *detector) find(s string) []Finding {
 	}
 	// A second pass, for secrets known from elsewhere. The first comes first:
 	// where both find a place, its kind says more.
-	second := detector{depth: d.depth, record: d.record, knownOnly: true, halt: d.halt}
-	return d.merge(s, append(slices.Clip(first), second.look(s, censusOf(s))...))
+	second := detector{depth: d.depth, record: d.record, knownOnly: true, halt: d.halt, rooms: d.rooms}
+	return d.merge(s, append(slices.Clip(first), second.again(s)...))
 }
 
 // first is what a text shows of itself, whatever is known from elsewhere.
 func (d *detector) first(s string) []Finding {
-	if d.knownOnly {
-		return nil
-	}
-	c := censusOf(s)
-	if d.idle(&c) || d.exact == nil && d.patterns == nil && !d.ungated && instant(s) {
+	if d.knownOnly || d.exact == nil && d.patterns == nil && !d.ungated && instant(s) {
 		return nil
 	}
 	record := d.record
 	if record == nil {
-		return d.afresh(s, c)
+		return d.afresh(s)
 	}
 	found, ok := record.looked[s]
 	if !ok {
 		d.record = nil
-		found = d.afresh(s, c)
+		found = d.afresh(s)
 		d.record = record
 		record.remember(s, found)
 	}
@@ -80,76 +77,85 @@ func (d *detector) first(s string) []Finding {
 }
 
 // afresh looks unless the text is known to be harmless.
-func (d *detector) afresh(s string, c census) []Finding {
+func (d *detector) afresh(s string) []Finding {
 	mark, ok := d.harmless.mark(s)
 	if ok = ok && d.depth == 0; ok && d.harmless.has(mark) {
 		return nil
 	}
-	found := d.look(s, c)
+	found := d.again(s)
 	if ok && len(found) == 0 && !d.halt.stopped() {
 		d.harmless.add(mark)
 	}
 	return found
 }
 
+// again looks, unless nothing in the text is what a detector looks for.
+func (d *detector) again(s string) []Finding {
+	room := d.room()
+	defer d.leave(room)
+	room.take(d, s)
+	if !d.knownOnly && d.idle(&room.census) {
+		return nil
+	}
+	d.look(s, room)
+	return slices.Clone(room.found)
+}
+
 // look returns the findings in the text as it stands, without the characters
-// that hide them, and inside of encodings; unsorted and overlapping.
-func (d *detector) look(s string, c census) (found []Finding) {
-	plain, layers := d.plain, d.depth < maxLayers
-	if d.knownOnly {
-		plain = func(s string, _ census, tell func(string, int, int, string)) { d.record.find(s, tell) }
-	}
-	add := func(kind string, from, to int) { found = append(found, Finding{Kind: kind, Start: from, End: to}) }
-	seen := func(v *view) func(string, int, int, string) {
-		return func(kind string, from, to int, secret string) {
-			a, b := v.place(from, to)
-			if secret == "" {
-				secret = v.text[from:to]
-			}
-			found = append(found, Finding{kind, a, b, secret})
-		}
-	}
-	plain(s, c, func(kind string, from, to int, secret string) {
-		found = append(found, Finding{kind, from, to, secret})
-	})
-	var bare view
+// that hide them, and inside of encodings; unsorted and overlapping. They are in the room.
+func (d *detector) look(s string, room *room) {
+	c, layers := &room.census, d.depth < maxLayers
+	d.plain(s, room)
 	if c.wraps() || d.ungated {
-		bare = unwrapped(s)
-	}
-	if bare.text != "" || d.ungated {
-		plain(bare.text, censusOf(bare.text), seen(&bare))
-	}
-	if layers && (hasRun(bare.text) || d.ungated) {
-		d.encoded(bare.text, func(kind string, from, to int) {
-			from, to = bare.place(from, to)
-			add(kind, from, to)
-		})
+		d.unwrap(s, room, layers)
 	}
 	if d.knownOnly {
 		v := unquoted(s)
-		plain(v.text, census{}, seen(&v))
+		room.view = &v
+		d.record.find(v.text, room.tell)
+		room.view = nil
 	}
 	if layers && (c.dumps() || d.ungated) {
-		d.dumped(s, add)
+		d.dumped(s, room.add)
 	}
 	if layers && (c.opens() || d.ungated) {
-		d.encoded(s, add)
+		d.encoded(s, c.runs, room.add)
 	}
-	return found
+}
+
+// unwrap looks at the text without the characters that hide findings.
+func (d *detector) unwrap(s string, outer *room, layers bool) {
+	bare := unwrapped(s)
+	if bare.text == "" && !d.ungated {
+		return
+	}
+	room := d.room()
+	defer d.leave(room)
+	room.take(d, bare.text)
+	room.view = &bare
+	d.plain(bare.text, room)
+	if layers && (room.census.opens() || d.ungated) {
+		room.whole = true
+		d.encoded(bare.text, room.census.runs, room.add)
+	}
+	outer.found = append(outer.found, room.found...)
 }
 
 // plain looks for secrets as they stand.
-func (d *detector) plain(s string, c census, tell func(kind string, from, to int, secret string)) {
-	add := func(kind string, from, to int) { tell(kind, from, to, "") }
-	if d.exact != nil {
-		d.exact.find(s, add)
+func (d *detector) plain(s string, room *room) {
+	if d.knownOnly {
+		d.record.find(s, room.tell)
+		return
 	}
-	for n, may := range d.glances(&c) {
+	if d.exact != nil {
+		d.exact.find(s, room.add)
+	}
+	for n, may := range d.glances(&room.census) {
 		if d.halt.stopped() {
 			return
 		}
 		if may || d.ungated {
-			finders[n](d, s, add)
+			finders[n](d, s, &room.census, room.add)
 		}
 	}
 }

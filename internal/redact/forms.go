@@ -102,9 +102,20 @@ func pemBody(s string) (to int) {
 
 // findJWT finds JSON Web Tokens: three parts of base64url, the first of which
 // is an object with an algorithm.
-func findJWT(s string, add func(kind string, from, to int)) {
-	for at := 0; ; {
-		i := strings.Index(s[at:], "eyJ")
+func findJWT(s string, runs []span, add func(kind string, from, to int)) {
+	for _, r := range runs {
+		if r.to-r.from >= minJWT {
+			jwtIn(s, r, add)
+		}
+	}
+}
+
+const minJWT = 10 + 1 + 9 // the first part, a dot, and the rest
+
+// jwtIn is findJWT in one run.
+func jwtIn(s string, r span, add func(kind string, from, to int)) {
+	for at := r.from; ; {
+		i := strings.Index(s[at:r.to], "eyJ")
 		if i < 0 {
 			return
 		}

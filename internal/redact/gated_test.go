@@ -20,6 +20,13 @@ func gateDetectors(t testing.TB) []detector {
 		exact: newExactSet([]string{"hunter2hunter2"}), patterns: ps}}
 }
 
+// censusOf is the census of a text as the detector takes it.
+func censusOf(d *detector, s string) *census {
+	var r room
+	r.take(d, s)
+	return &r.census
+}
+
 // checkGates fails if a gate keeps a detector from something that it would find, or if all of them together change
 // what is found.
 func checkGates(t testing.TB, d detector, s string) {
@@ -27,12 +34,15 @@ func checkGates(t testing.TB, d detector, s string) {
 	if len(s) > MaxText {
 		return
 	}
-	c := censusOf(s)
-	for n, may := range d.glances(&c) {
+	c := censusOf(&d, s)
+	var everywhere census
+	everywhere.take(s, true)
+	everywhere.open(s)
+	for n, may := range d.glances(c) {
 		if may {
 			continue
 		}
-		finders[n](&d, s, func(kind string, from, to int) {
+		finders[n](&d, s, &everywhere, func(kind string, from, to int) {
 			t.Errorf("gate %d keeps its detector from a %s: %q in %.200q", n, kind, s[from:to], s)
 		})
 	}
@@ -40,7 +50,7 @@ func checkGates(t testing.TB, d detector, s string) {
 		t.Errorf("a gate keeps a layer from a %s: %q in %.200q", kind, s[from:to], s)
 	}
 	if !c.opens() {
-		d.encoded(s, none)
+		d.encoded(s, everywhere.runs, none)
 	}
 	if !c.dumps() {
 		d.dumped(s, none)
@@ -132,12 +142,13 @@ func FuzzGates(f *testing.F) {
 }
 
 func TestCensus(t *testing.T) {
-	c := censusOf("ab \xff-ab+/==")
+	var d detector
+	c := censusOf(&d, "ab \xff-ab+/==")
 	if !c.has('a') || c.has('c') || !c.any("xb") || c.any("xy") || !c.all("ab-") || c.all("abc") || !c.has(0xff) ||
-		c.size != 11 || c.run {
+		c.size != 11 || c.opens() || !c.wraps() {
 		t.Errorf("%+v", c)
 	}
-	if c := censusOf(""); c.size != 0 || c.run || c.any("\x00a") {
+	if c := censusOf(&d, ""); c.size != 0 || c.opens() || c.any("\x00a") || c.wraps() {
 		t.Errorf("%+v", c)
 	}
 }
@@ -199,20 +210,55 @@ func TestHarmlessIsForManyCallers(t *testing.T) {
 	}
 }
 
-// A run of characters of base64 is seen wherever it stands, if it is long enough to be opened.
-func TestHasRun(t *testing.T) {
-	for length := range 2 * minBody {
-		for before := range minBody + 2 {
-			for _, fill := range []string{" ", "ab ", "abcdefghijklmno ", "abcdefghijklmn. "} {
-				s := strings.Repeat(fill, 1+before/len(fill)) + strings.Repeat(" ", before) +
-					strings.Repeat("x", length) + " y"
-				if got := hasRun(s); got != (length >= minBody) {
-					t.Fatalf("%q: %v", s, got)
-				}
-				if got := hasRun(strings.TrimSuffix(s, " y")); got != (length >= minBody) {
-					t.Fatalf("%q at the end: %v", s, got)
+// Each run that is long enough is seen wherever it stands, once and in full, however it lies in the blocks of the first
+// look; none that is shorter is.
+func TestRuns(t *testing.T) {
+	var d detector
+	for length := range 5 * leastRun {
+		for before := range 130 {
+			for _, fill := range []string{" ", "ab ", "abcdefghij ", "abcdefghijk, "} {
+				head := strings.Repeat(fill, 1+before/len(fill)) + strings.Repeat(" ", before%len(fill))
+				for _, tail := range []string{" y", ""} {
+					s := head + strings.Repeat("x", length) + tail
+					var want []span
+					if length >= leastRun {
+						want = []span{{len(head), len(head) + length}}
+					}
+					if c := censusOf(&d, s); !slices.Equal(c.runs, want) {
+						t.Fatalf("%q: %v, want %v", s, c.runs, want)
+					}
+					next := nextRun(s, 0, &tokenByte, leastRun)
+					if next != append(want, span{})[0] {
+						t.Fatalf("%q: the next run is %v", s, next)
+					}
 				}
 			}
+		}
+	}
+	text := strings.Repeat("a", 64) + " " + strings.Repeat("b", 130) + " c " + strings.Repeat("d", leastRun) + "\n" +
+		strings.Repeat("e", 2*leastRun) + "  f"
+	var want []span
+	for r := nextRun(text, 0, &tokenByte, leastRun); r.to > 0; r = nextRun(text, r.to, &tokenByte, leastRun) {
+		want = append(want, r)
+	}
+	if c := censusOf(&d, text); len(want) != 4 || !slices.Equal(c.runs, want) {
+		t.Errorf("%v, want %v", c.runs, want)
+	}
+}
+
+// What is looked for in a run is as long as the shortest that a census notes, and made of what it takes a run to be.
+func TestRunsHoldWhatIsLookedFor(t *testing.T) {
+	for _, f := range issuers() {
+		if len(f.prefix)+f.min < leastRun {
+			t.Errorf("%s of %d characters is in no run", f.kind, len(f.prefix)+f.min)
+		}
+	}
+	if min(minBody, minShape, minTelling, minJWT) < leastRun {
+		t.Error("something shorter is looked for in runs")
+	}
+	for c := range 256 {
+		if (baseByte[c] || nameByte[c] || inClass(byte(c), "w_~.-:=")) && !tokenByte[c] {
+			t.Errorf("%q ends a run", rune(c))
 		}
 	}
 }

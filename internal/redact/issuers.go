@@ -213,7 +213,8 @@ func issuers() []token {
 		{kind: "belay-lease", prefixes: "blt_", chars: "w-_", min: 43, max: 43},
 	} {
 		for _, prefix := range strings.Fields(f.prefixes) {
-			out = append(out, token{f.kind, prefix, f.chars, f.min, f.max, f.inner, f.mixed})
+			out = append(out, token{kind: f.kind, prefix: prefix, chars: f.chars, min: f.min, max: f.max, inner: f.inner,
+				mixed: f.mixed})
 		}
 	}
 	return out

@@ -33,7 +33,7 @@ func TestIssuers(t *testing.T) {
 func issuerLine(kind, prefix string) string {
 	finds := func(text string, from, to int) bool {
 		ok := false
-		findTokens(text, func(k string, f, t int) { ok = ok || k == kind && f == from && t == to })
+		findTokens(text, []span{{0, len(text)}}, func(k string, f, t int) { ok = ok || k == kind && f == from && t == to })
 		return ok
 	}
 	body := func(set string, n int) string {

@@ -202,10 +202,15 @@ func lower(s string) string {
 		return s
 	}
 	b := []byte(s)
-	for ; i < len(b); i++ {
-		b[i] = lowerByteOf(b[i])
+	return string(lowerInto(b, s))
+}
+
+// lowerInto writes a text in lower case to where there is room for it.
+func lowerInto(room []byte, s string) []byte {
+	for i := range len(s) {
+		room[i] = lowerByteOf(s[i])
 	}
-	return string(b)
+	return room[:len(s)]
 }
 
 // unquoted returns a text as a shell would join it: without quotes and backslashes.

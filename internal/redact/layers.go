@@ -243,9 +243,20 @@ const (
 
 // encoded opens runs of base64 and hexadecimal digits and looks inside. A run in
 // which there is a secret is one as a whole.
-func (d *detector) encoded(s string, add func(kind string, from, to int)) {
+func (d *detector) encoded(s string, runs []span, add func(kind string, from, to int)) {
 	joined := 0 // where the last body of several lines ended
-	for i := 0; i < len(s); {
+	i := 0
+	for _, r := range runs {
+		if r.to-r.from >= minBody {
+			i, joined = d.encodedIn(s, r, max(i, r.from), joined, add)
+		}
+	}
+}
+
+// encodedIn is encoded for the bodies that begin at s[i:] in one run. It returns where to go on, and where the last body
+// of several lines ended.
+func (d *detector) encodedIn(s string, r span, i, joined int, add func(kind string, from, to int)) (int, int) {
+	for i < r.to {
 		if !baseByte[s[i]] {
 			i++
 			continue
@@ -279,6 +290,7 @@ func (d *detector) encoded(s string, add func(kind string, from, to int)) {
 			}
 		}
 	}
+	return i, joined
 }
 
 // padded returns where the padding of a body ends that ends at to.
@@ -352,7 +364,23 @@ func wrappedBody(s string, at, width int) int {
 // dumped opens bytes written as pairs of hexadecimal digits with one character
 // between: 67 68 70, 67:68:70.
 func (d *detector) dumped(s string, add func(kind string, from, to int)) {
-	for i := 0; i+5 < len(s); i++ {
+	if d.ungated {
+		d.dumpedIn(s, span{0, len(s)}, add)
+		return
+	}
+	for at := 0; ; {
+		r := nextRun(s, at, &dumpByte, minDump)
+		if r.to == 0 {
+			return
+		}
+		d.dumpedIn(s, r, add)
+		at = r.to
+	}
+}
+
+// dumpedIn is dumped in one run of the characters that it reads.
+func (d *detector) dumpedIn(s string, r span, add func(kind string, from, to int)) {
+	for i := r.from; i+5 < r.to; i++ {
 		sep := s[i+2]
 		if (sep != ' ' && sep != ':' && sep != '-' && sep != ',') || !hexByte[s[i]] || !hexByte[s[i+1]] || i > 0 &&
 			word[s[i-1]] {
@@ -369,6 +397,27 @@ func (d *detector) dumped(s string, add func(kind string, from, to int)) {
 		}
 		i = to
 	}
+}
+
+// nextRun returns the next run of least or more bytes of a class that begins at s[at:]; it ends at 0 when there is none.
+// Each such run has one at every leastth place, so that most of a text is stepped over.
+func nextRun(s string, at int, class *[256]bool, least int) span {
+	for i := at + least - 1; i < len(s); {
+		from := i + 1 // of the run that ends at s[i]
+		for from > at && class[s[from-1]] {
+			from--
+		}
+		if i-from < least-1 {
+			i = from + least - 1
+			continue
+		}
+		to := i + 1
+		for to < len(s) && class[s[to]] {
+			to++
+		}
+		return span{from, to}
+	}
+	return span{}
 }
 
 // mediaURL reports an inline image or font.
@@ -393,7 +442,7 @@ func (d *detector) holds(raw []byte) bool {
 	inner := *d
 	inner.depth++
 	if inner.knownOnly {
-		return len(inner.look(string(raw), censusOf(string(raw)))) > 0
+		return len(inner.again(string(raw))) > 0
 	}
 	return len(inner.find(string(raw))) > 0
 }

@@ -153,25 +153,15 @@ func plainName(name string) (string, strength) {
 // nearly every name of a text is not.
 func tellingEnd(name string) bool {
 	n := len(name)
-	if n < 2 {
+	switch {
+	case n < 2:
+		return false
+	case !word[name[n-1]], name[n-2]|32 == 'p' && name[n-1]|32 == 'w':
+		return true
+	case n < 3:
 		return false
 	}
-	if !word[name[n-1]] {
-		return true
-	}
-	if name[n-2]|32 == 'p' && name[n-1]|32 == 'w' {
-		return true
-	}
-	if n < 3 {
-		return false
-	}
-	switch string([]byte{name[n-3] | 32, name[n-2] | 32, name[n-1] | 32}) {
-	case "ord", "rds", "swd", "ase", "pwd", "ort", "ena", "ass", "psk", "uth", "ret", "ets", "ken", "ens", "jwt", "pat",
-		"rer", "key",
-		"ion", "ial", "als", "red", "eed", "eds", "kie", "ies", "sas", "sig", "ure", "nic", "otp", "sid", "nid":
-		return true
-	}
-	return false
+	return tellTails.has(name[n-3:])
 }
 
 // secretKey reports a word that makes the word key behind it a secret one.

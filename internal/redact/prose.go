@@ -4,9 +4,13 @@ import "strings"
 
 // findProse finds what people write to each other: "the password is X", "API
 // key X". The value has to look generated, because sentences about secrets are
-// common.
-func findProse(s string, add func(kind string, from, to int)) {
-	for i := 2; i < len(s); i++ {
+// common. It is told where names may end.
+func findProse(s string, names []int32, add func(kind string, from, to int)) {
+	for _, p := range names {
+		i := int(p)
+		if i < 2 {
+			continue
+		}
 		if c := s[i]; c != ' ' && (c != ':' || i+1 == len(s) || s[i+1] != ' ') || !word[s[i-1]] {
 			continue
 		}

@@ -5,44 +5,65 @@ import (
 	"strings"
 )
 
+// minShape is the least length of the shapes that stand in one run.
+const minShape = 36
+
 // findShapes finds tokens that begin with nothing fixed: their fixed part
 // stands inside of them.
-func findShapes(s string, add func(kind string, from, to int)) {
-	for i := 1; i+4 <= len(s); i++ {
-		switch s[i] {
-		case ':':
+func findShapes(s string, c *census, add func(kind string, from, to int)) {
+	for _, p := range c.pairs {
+		if i := int(p); i > 0 && i+4 <= len(s) {
 			telegram(s, i, add)
 			pgpass(s, i, add)
-		case '~': // abc8Q~ and 31 to 34 characters: a client secret of Entra ID
-			if i < 5 || s[i-1] != 'Q' || !inClass(s[i-2], "d") {
-				continue
-			}
-			from, to := i-2, i+1
-			for from > i-5 && inClass(s[from-1], "w_~.-") {
-				from--
-			}
-			for to < len(s) && to-i < 40 && inClass(s[to], "w_~.-") {
-				to++
-			}
-			if from == i-5 && to-i > 31 && to-i <= 36 {
-				add("azure-client-secret", from, to)
-			}
-		case '-': // 32 hexadecimal digits, then -us21: Mailchimp
-			if i < 32 || s[i+1] != 'u' || s[i+2] != 's' || !inClass(s[i+3], "d") || i > 32 && word[s[i-33]] {
-				continue
-			}
-			if hexRun(s[i-32 : i]) {
-				to := i + 4
-				for to < len(s) && to < i+6 && inClass(s[to], "d") {
-					to++
-				}
-				add("mailchimp-key", i-32, to)
-			}
-		case '.':
-			discord(s, i, add)
-		case '_':
-			prefixed(s, i, add)
 		}
+	}
+	for _, r := range c.runs {
+		if r.to-r.from < minShape {
+			continue
+		}
+		for i, end := max(r.from, 1), min(r.to, len(s)-3); i < end; i++ {
+			switch s[i] {
+			case '~':
+				entra(s, i, add)
+			case '-':
+				mailchimp(s, i, add)
+			case '.':
+				discord(s, i, add)
+			case '_':
+				prefixed(s, i, add)
+			}
+		}
+	}
+}
+
+// entra finds a client secret of Entra ID: abc8Q~ and 31 to 34 characters.
+func entra(s string, i int, add func(kind string, from, to int)) {
+	if i < 5 || s[i-1] != 'Q' || !inClass(s[i-2], "d") {
+		return
+	}
+	from, to := i-2, i+1
+	for from > i-5 && inClass(s[from-1], "w_~.-") {
+		from--
+	}
+	for to < len(s) && to-i < 40 && inClass(s[to], "w_~.-") {
+		to++
+	}
+	if from == i-5 && to-i > 31 && to-i <= 36 {
+		add("azure-client-secret", from, to)
+	}
+}
+
+// mailchimp finds a key of Mailchimp: 32 hexadecimal digits, then -us21.
+func mailchimp(s string, i int, add func(kind string, from, to int)) {
+	if i < 32 || s[i+1] != 'u' || s[i+2] != 's' || !inClass(s[i+3], "d") || i > 32 && word[s[i-33]] {
+		return
+	}
+	if hexRun(s[i-32 : i]) {
+		to := i + 4
+		for to < len(s) && to < i+6 && inClass(s[to], "d") {
+			to++
+		}
+		add("mailchimp-key", i-32, to)
 	}
 }
 

@@ -5,8 +5,20 @@ import "strings"
 // findTelling finds tokens of issuers that are not listed: short words joined
 // by _ or -, one of which is telling (sk, pat, live, secret …), and then a long
 // body that no person would type.
-func findTelling(s string, add func(kind string, from, to int)) {
-	for i := 0; i < len(s); {
+func findTelling(s string, runs []span, add func(kind string, from, to int)) {
+	for _, r := range runs {
+		if r.to-r.from >= minTelling {
+			tellingIn(s, r, add)
+		}
+	}
+}
+
+// minTelling is a telling word, what joins it to a body, and the body.
+const minTelling = 2 + 1 + 20
+
+// tellingIn is findTelling in one run.
+func tellingIn(s string, r span, add func(kind string, from, to int)) {
+	for i := r.from; i < r.to; {
 		if !word[s[i]] {
 			i++
 			continue

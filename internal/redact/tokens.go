@@ -2,6 +2,7 @@ package redact
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -15,6 +16,7 @@ type token struct {
 	max    int    // greatest; 0: no limit
 	inner  bool   // may stand inside of a word
 	mixed  bool   // what follows has upper case, lower case and digits: the prefix alone says little
+	class  uint8  // the number of chars
 }
 
 // Classes of characters: w letters and digits, h hexadecimal, u upper case and
@@ -59,7 +61,16 @@ type headTable struct {
 
 func heads() *headTable {
 	t := &headTable{forms: make([][]token, 1, 128)}
+	var classes []string
 	for _, f := range issuers() {
+		f.class = uint8(slices.Index(classes, f.chars))
+		if f.class == math.MaxUint8 {
+			f.class = uint8(len(classes))
+			classes = append(classes, f.chars)
+		}
+		if len(classes) > maxClasses {
+			panic("redact: more different classes than there is room for")
+		}
 		n := &t.number[int(f.prefix[0])<<8|int(f.prefix[1])]
 		if *n == 0 {
 			if len(t.forms) > math.MaxUint8 {
@@ -73,31 +84,34 @@ func heads() *headTable {
 	return t
 }
 
-// findTokens looks for every form in one pass: two bytes choose the few forms
+// findTokens looks for every form in one pass over the runs: two bytes choose the few forms
 // that may begin there.
-func findTokens(s string, add func(kind string, from, to int)) {
-	var runs map[string]run // by class, the one looked at last: many starts in one run cost no more than one
-	for i, done := 0, 0; i+8 < len(s); i++ {
-		n := byHead.number[int(s[i])<<8|int(s[i+1])]
-		if n == 0 {
-			continue
-		}
-		forms := byHead.forms[n]
-		begins := i < done || begins(s, i)
-		for k := range forms {
-			t := &forms[k]
-			if i+len(t.prefix) <= done { // a part of the token before; one that only begins in it adjoins it
+func findTokens(s string, runs []span, add func(kind string, from, to int)) {
+	if len(runs) == 0 {
+		return
+	}
+	var last lastRuns
+	done := 0
+	for _, r := range runs {
+		for i, end := r.from, min(r.to, len(s)-8); i < end; i++ {
+			n := byHead.number[int(s[i])<<8|int(s[i+1])]
+			if n == 0 {
 				continue
 			}
-			if !strings.HasPrefix(s[i:], t.prefix) || !begins && !t.inner && !t.joined(s, i) {
-				continue
-			}
-			if runs == nil {
-				runs = map[string]run{}
-			}
-			if from, to := t.match(s, i, runs); to > 0 {
-				add(t.kind, from, to)
-				done = max(done, to)
+			forms := byHead.forms[n]
+			begins := i < done || begins(s, i)
+			for k := range forms {
+				t := &forms[k]
+				if i+len(t.prefix) <= done { // a part of the token before; one that only begins in it adjoins it
+					continue
+				}
+				if !strings.HasPrefix(s[i:], t.prefix) || !begins && !t.inner && !t.joined(s, i) {
+					continue
+				}
+				if from, to := t.match(s, i, &last); to > 0 {
+					add(t.kind, from, to)
+					done = max(done, to)
+				}
 			}
 		}
 	}
@@ -143,21 +157,27 @@ type run struct {
 	dull     int // a start whose next bytes are dull; 0: none known
 }
 
-func (t *token) match(s string, from int, runs map[string]run) (int, int) {
+// maxClasses is how many classes of what follows a prefix there may be.
+const maxClasses = 32
+
+// lastRuns are the runs looked at last, by class: many starts in one run cost no more than one.
+type lastRuns [maxClasses]run
+
+func (t *token) match(s string, from int, last *lastRuns) (int, int) {
 	start := from + len(t.prefix)
 	if t.min >= 56 && from >= 16 && (s[from-1] == '/' || s[from-1] == '+') &&
 		!strings.ContainsAny(s[from-16:from], ".:-\n ") {
 		return 0, 0 // inside of a run of base64
 	}
-	to, in := start, run{}
-	if r := runs[t.chars]; r.from <= start && r.to > start {
-		to, in = r.to, r
+	to, in, known := start, run{}, &last[t.class]
+	if known.from <= start && known.to > start {
+		to, in = known.to, *known
 	}
 	for to < len(s) && inClass(s[to], t.chars) {
 		to++
 	}
 	in.from, in.to = start, to
-	runs[t.chars] = in
+	*known = in
 	if to-start < t.min || t.max > 0 && to-start > t.max {
 		return 0, 0
 	}
@@ -173,7 +193,7 @@ func (t *token) match(s string, from int, runs map[string]run) (int, int) {
 	head := s[start:min(to, start+512)]
 	if dull(head) {
 		if in.dull = start; t.max == 0 {
-			runs[t.chars] = in
+			*known = in
 		}
 		return 0, 0
 	}
@@ -209,6 +229,7 @@ var (
 	nameByte = table("w_-.")
 	baseByte = table("w+/-_")
 	hexByte  = table("h")
+	dumpByte = table("h :-,")
 )
 
 // randomish reports digits among letters in the way of a generated text: not one
