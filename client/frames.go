@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"time"
 
@@ -30,12 +29,12 @@ type framed struct {
 }
 
 type quietConn struct {
-	net.Conn
+	daemonapi.Conn
 	since time.Time
 }
 
 // conn returns a connection to send a question on. The errors are those of daemonapi.DialFrames.
-func (f *framed) conn(ctx context.Context) (net.Conn, error) {
+func (f *framed) conn(ctx context.Context) (daemonapi.Conn, error) {
 	if f.dir == "" {
 		return nil, daemonapi.ErrNoFrames
 	}
@@ -57,7 +56,7 @@ func (f *framed) conn(ctx context.Context) (net.Conn, error) {
 }
 
 // keep takes a connection back for the next question.
-func (f *framed) keep(conn net.Conn) {
+func (f *framed) keep(conn daemonapi.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.quiet) == maxQuiet {

@@ -146,17 +146,17 @@ func TestTheSocketIsKnown(t *testing.T) {
 		dialing func(*daemonapi.Socket)
 	}{
 		"another uid listens": {nil, func(d *daemonapi.Socket) {
-			d.Peer = func(*net.UnixConn) (int, error) { return os.Geteuid() + 1, nil }
+			d.Peer = func(syscall.Conn) (int, error) { return os.Geteuid() + 1, nil }
 		}},
 		"root listens": {nil, func(d *daemonapi.Socket) {
-			d.Peer = func(*net.UnixConn) (int, error) { return os.Geteuid() - 1, nil }
+			d.Peer = func(syscall.Conn) (int, error) { return os.Geteuid() - 1, nil }
 		}},
 		"the system is silent": {nil, func(d *daemonapi.Socket) {
-			d.Peer = func(*net.UnixConn) (int, error) { return os.Geteuid(), errors.New("x") }
+			d.Peer = func(syscall.Conn) (int, error) { return os.Geteuid(), errors.New("x") }
 		}},
 		"the socket is of another": {nil, func(d *daemonapi.Socket) {
 			d.UID++
-			d.Peer = func(*net.UnixConn) (int, error) { return d.UID, nil }
+			d.Peer = func(syscall.Conn) (int, error) { return d.UID, nil }
 		}},
 		"others write to the directory": {func(t *testing.T, dir string) {
 			if err := os.Chmod(dir, 0o722); err != nil {

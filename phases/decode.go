@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -57,7 +58,7 @@ func decodeWire(b []byte, lim limits, into any) error {
 	if err := checkJSON(b, lim); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, into, strictOptions); err != nil {
+	if err := json.Unmarshal(b, into, strictOptions()); err != nil {
 		return decodeError(b, err)
 	}
 	return nil
@@ -193,15 +194,17 @@ func under(err error, ptr string) error {
 // strictOptions are for every typed document: exact names, no unknown members,
 // and no null where a value is wanted, since "absent" and "null" would else be
 // two spellings with one meaning, and for scopes with a dangerous one. Never written.
-var strictOptions = json.JoinOptions(
-	json.RejectUnknownMembers(true),
-	json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v any) error {
-		if _, raw := v.(*jsontext.Value); !raw && dec.PeekKind() == 'n' {
-			return errNull
-		}
-		return errors.ErrUnsupported
-	})),
-)
+var strictOptions = sync.OnceValue(func() json.Options {
+	return json.JoinOptions(
+		json.RejectUnknownMembers(true),
+		json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, v any) error {
+			if _, raw := v.(*jsontext.Value); !raw && dec.PeekKind() == 'n' {
+				return errNull
+			}
+			return errors.ErrUnsupported
+		})),
+	)
+})
 
 var errNull = errors.New("null is not allowed here")
 

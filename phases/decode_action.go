@@ -45,7 +45,7 @@ func DecodeAction(p Phase, raw jsontext.Value) (Action, error) {
 	if kindOf(raw) != '{' {
 		return nil, newDecodeError(raw, "", 0, "the action is not an object")
 	}
-	if err := json.Unmarshal(raw, action, strictOptions); err != nil {
+	if err := json.Unmarshal(raw, action, strictOptions()); err != nil {
 		return nil, decodeError(raw, err)
 	}
 	check := actionCheck{raw: raw}

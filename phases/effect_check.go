@@ -167,7 +167,7 @@ func decodeValue(e Effect, v any) error {
 	if kindOf(e.Value) != '{' {
 		return effectError(errInvalid, e, "not an object")
 	}
-	if err := json.Unmarshal(e.Value, v, strictOptions); err != nil {
+	if err := json.Unmarshal(e.Value, v, strictOptions()); err != nil {
 		return invalid(e, decodeError(e.Value, err))
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"path"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -72,7 +73,7 @@ func onceRead(p string) string {
 				return -1
 			}
 			return r
-		}, structural.Replace(p))
+		}, structural().Replace(p))
 	}
 	p = strings.TrimFunc(p, func(r rune) bool { return unicode.IsSpace(r) || r == '"' || r == '\'' })
 	if !strings.Contains(p, ".") {
@@ -88,11 +89,13 @@ func onceRead(p string) string {
 }
 
 // structural writes the characters that stand for one which has a meaning in paths as that one, as NFKC does.
-var structural = strings.NewReplacer("\uff0f", "/", "\uff3c", `\`, "\ufe68", `\`, "\uff0e", ".", "\u2024", ".",
-	"\ufe52", ".",
-	"\u2025", "..", "\ufe30", "..", "\uff5e", "~", "\uff05", "%", "\ufe6a", "%", "\uff04", "$", "\ufe69", "$",
-	"\uff1a", ":", "\ufe55", ":", "\ufe13", ":", "\u2100", "a/c", "\u2101", "a/s", "\u2105", "c/o", "\u2106", "c/u",
-	"\u00a0", " ", "\u3000", " ")
+var structural = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("\uff0f", "/", "\uff3c", `\`, "\ufe68", `\`, "\uff0e", ".", "\u2024", ".",
+		"\ufe52", ".",
+		"\u2025", "..", "\ufe30", "..", "\uff5e", "~", "\uff05", "%", "\ufe6a", "%", "\uff04", "$", "\ufe69", "$",
+		"\uff1a", ":", "\ufe55", ":", "\ufe13", ":", "\u2100", "a/c", "\u2101", "a/s", "\u2105", "c/o", "\u2106", "c/u",
+		"\u00a0", " ", "\u3000", " ")
+})
 
 // percentDecoded decodes every %XX once.
 func percentDecoded(p string) string {

@@ -28,7 +28,7 @@ const maxOmittedBytes = 1 << 10
 // The payload is copied before it is read: the caller may use its buffer again.
 func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
-	p, err := receive(b, table.Limit(opts))
+	p, err := receive(b, table().Limit(opts))
 	if err != nil {
 		return adapters.Event{}, err
 	}
@@ -37,7 +37,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		return adapters.Event{}, p.Err()
 	}
 	p.Named(event)
-	info, ok := events[p.Event()]
+	info, ok := events()[p.Event()]
 	if !ok {
 		return adapters.Event{}, &adapters.PayloadError{
 			Class: adapters.ErrUnknownEvent, Event: p.Event(), Member: "/hook_event_name",

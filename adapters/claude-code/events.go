@@ -2,6 +2,7 @@ package claudecode
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -36,12 +37,14 @@ type eventInfo struct {
 //
 // belay is registered as a command; earlier settings have it as a URL. The timeout is the one that
 // it is registered with: Claude Code holds to it in every event, SessionEnd included.
-var table = adapters.Table{Runtime: "Claude Code", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit, adapters.FormBody}, Timeout: 30 * time.Second, Headless: headless,
-	Scans: []string{"hook_event_name", "tool_name", "source"}}
+var table = sync.OnceValue(func() adapters.Table {
+	return adapters.Table{Runtime: "Claude Code", Events: expressions(), Spawn: spawnStep,
+		Answers: []adapters.Form{adapters.FormExit, adapters.FormBody}, Timeout: 30 * time.Second, Headless: headless,
+		Scans: []string{"hook_event_name", "tool_name", "source"}}
+})
 
 // Table implements adapters.Adapter.
-func (adapter) Table() adapters.Table { return table }
+func (adapter) Table() adapters.Table { return table() }
 
 // headless: Claude Code names in the environment how it was started. These have no person, and it
 // refuses what a hook would ask. Other ways in, such as a program that uses its SDK, may have one.
@@ -58,7 +61,7 @@ func headless(getenv func(string) string) bool {
 
 func expressions() map[string]adapters.Expresses {
 	rows := map[string]adapters.Expresses{}
-	for name, info := range events {
+	for name, info := range events() {
 		rows[name] = expresses(name, info)
 	}
 	return rows
@@ -125,13 +128,13 @@ func eventTable() map[string]eventInfo {
 }
 
 // events is written once, here, and only read.
-var events = eventTable()
+var events = sync.OnceValue(eventTable)
 
 // Events returns the names of all events that the adapter knows, sorted. The
 // slice is the caller's.
 func Events() []string {
-	out := make([]string, 0, len(events))
-	for name := range events {
+	out := make([]string, 0, len(events()))
+	for name := range events() {
 		out = append(out, name)
 	}
 	slices.Sort(out)

@@ -22,7 +22,7 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	if event == "" {
 		event = text("hook_event_name")
 	}
-	info, known := events[event]
+	info, known := events()[event]
 	if !known {
 		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason, Session: session}
 	}

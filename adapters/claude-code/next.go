@@ -10,7 +10,7 @@ import (
 // Next returns the step that follows after the verdicts: see adapters.Table. The spawn step of an
 // Agent call is built from the arguments as pre_tool left them.
 func (adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step, bool, error) {
-	return table.Next(ev, verdicts)
+	return table().Next(ev, verdicts)
 }
 
 func spawnStep(spawn adapters.Step, args jsontext.Value) (adapters.Step, error) {

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -87,7 +88,7 @@ func withheldResults() map[string]withheldResult {
 }
 
 // withheld is written once, here, and only read.
-var withheld = withheldResults()
+var withheld = sync.OnceValue(withheldResults)
 
 // replacement is what stands in the place of a tool's result.
 type replacement struct {
@@ -103,7 +104,7 @@ func withhold(tool string, response jsontext.Value, reason string) replacement {
 	if _, _, ok := mcpTool(tool); ok {
 		return withholdMCP(response, text)
 	}
-	row, known := withheld[tool]
+	row, known := withheld()[tool]
 	if known && (response == nil || ofRow(row, response)) {
 		out := strings.NewReplacer(`"$REASON"`, string(payload.Quote(text)), `"$NAME"`,
 			string(payload.Quote(withheldName))).Replace(row.shape)

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -52,16 +53,18 @@ func eventTable() map[string]eventInfo {
 }
 
 // events is written once, here, and only read.
-var events = eventTable()
+var events = sync.OnceValue(eventTable)
 
 // table says what each event can express, for the logic that all adapters share. What a row does
 // not name, Codex cannot carry, and it becomes a block. Codex starts commands, and waits for each as
 // long as it is registered with; two events it waits for 3 s at most.
-var table = adapters.Table{Runtime: "Codex", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit}, Timeout: 30 * time.Second, Scans: []string{"hook_event_name"}}
+var table = sync.OnceValue(func() adapters.Table {
+	return adapters.Table{Runtime: "Codex", Events: expressions(), Spawn: spawnStep,
+		Answers: []adapters.Form{adapters.FormExit}, Timeout: 30 * time.Second, Scans: []string{"hook_event_name"}}
+})
 
 // Table implements adapters.Adapter.
-func (adapter) Table() adapters.Table { return table }
+func (adapter) Table() adapters.Table { return table() }
 
 // longest is how long Codex waits for the hooks of SessionEnd and Interrupt, whatever they are
 // registered with.
@@ -69,7 +72,7 @@ const longest = 3 * time.Second
 
 func expressions() map[string]adapters.Expresses {
 	rows := map[string]adapters.Expresses{}
-	for name, info := range events {
+	for name, info := range events() {
 		row := adapters.Expresses{Blocks: !info.latch, Context: info.context}
 		switch {
 		case name == "PreToolUse": // the message of the spawn tool is one of its arguments
@@ -89,8 +92,8 @@ func expressions() map[string]adapters.Expresses {
 
 // Events returns the names of all events that the adapter knows, sorted. The slice is the caller's.
 func Events() []string {
-	out := make([]string, 0, len(events))
-	for name := range events {
+	out := make([]string, 0, len(events()))
+	for name := range events() {
 		out = append(out, name)
 	}
 	slices.Sort(out)

@@ -14,7 +14,7 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	if event == "" {
 		event = adapters.TextOf("hook_event_name", b, opts)
 	}
-	info, known := events[event]
+	info, known := events()[event]
 	if !known {
 		return adapters.Answer{Stderr: reason, Exit: 2, Latch: reason, Session: session}
 	}

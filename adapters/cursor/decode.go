@@ -30,7 +30,7 @@ const maxOmittedBytes = 1 << 10
 // The payload is copied before it is read: the caller may use its buffer again.
 func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
-	p, err := payload.Parse(b, table.Limit(opts))
+	p, err := payload.Parse(b, table().Limit(opts))
 	if err != nil {
 		return adapters.Event{}, err
 	}
@@ -39,7 +39,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		return adapters.Event{}, p.Err()
 	}
 	p.Named(event)
-	info, ok := events[event]
+	info, ok := events()[event]
 	if !ok {
 		return adapters.Event{}, &adapters.PayloadError{
 			Class: adapters.ErrUnknownEvent, Event: event, Member: "/hook_event_name",
@@ -72,7 +72,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 
 // Next returns the step that follows after the verdicts: see adapters.Table.
 func (adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step, bool, error) {
-	return table.Next(ev, verdicts)
+	return table().Next(ev, verdicts)
 }
 
 // directory returns the directory of a call. Cursor often leaves it empty: then it is the root of the

@@ -11,13 +11,13 @@ import (
 // Encode turns the verdicts of an event into Cursor's answer: complete JSON with exit 0. What Cursor
 // cannot carry out for this event is a block; a block that the event does not have sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
-	info, known := events[ev.Name]
-	p, err := payload.Parse(ev.Payload, max(table.Limit(ev.Options), len(ev.Payload)))
+	info, known := events()[ev.Name]
+	p, err := payload.Parse(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
 	if !known || err != nil {
 		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
 			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
 	}
-	o, err := table.Weigh(ev, verdicts)
+	o, err := table().Weigh(ev, verdicts)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}

@@ -2,6 +2,7 @@ package cursor
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -51,19 +52,21 @@ func eventTable() map[string]eventInfo {
 }
 
 // events is written once, here, and only read.
-var events = eventTable()
+var events = sync.OnceValue(eventTable)
 
 // table says what each event can express, for the logic that all adapters share. What a row does not
 // name, Cursor cannot carry, and it becomes a block. No row asks a person: nothing tells whether one is there.
-var table = adapters.Table{Runtime: "Cursor", Events: expressions(),
-	Answers: []adapters.Form{adapters.FormExit}, Timeout: 30 * time.Second, Scans: []string{"hook_event_name"}}
+var table = sync.OnceValue(func() adapters.Table {
+	return adapters.Table{Runtime: "Cursor", Events: expressions(),
+		Answers: []adapters.Form{adapters.FormExit}, Timeout: 30 * time.Second, Scans: []string{"hook_event_name"}}
+})
 
 // Table implements adapters.Adapter.
-func (adapter) Table() adapters.Table { return table }
+func (adapter) Table() adapters.Table { return table() }
 
 func expressions() map[string]adapters.Expresses {
 	rows := map[string]adapters.Expresses{}
-	for name, info := range events {
+	for name, info := range events() {
 		row := adapters.Expresses{Blocks: !info.latches(), Context: info.context}
 		switch name {
 		case "preToolUse": // changed arguments come along with `permission: allow`, which may spare Cursor's question
@@ -81,8 +84,8 @@ func expressions() map[string]adapters.Expresses {
 
 // Events returns the names of all events that the adapter knows, sorted. The slice is the caller's.
 func Events() []string {
-	out := make([]string, 0, len(events))
-	for name := range events {
+	out := make([]string, 0, len(events()))
+	for name := range events() {
 		out = append(out, name)
 	}
 	slices.Sort(out)

@@ -27,7 +27,7 @@ const maxOmittedBytes = 1 << 10
 // The payload is copied before it is read: the caller may use its buffer again.
 func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
-	p, err := payload.Parse(b, table.Limit(opts))
+	p, err := payload.Parse(b, table().Limit(opts))
 	if err != nil {
 		return adapters.Event{}, err
 	}
@@ -36,7 +36,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		return adapters.Event{}, p.Err()
 	}
 	p.Named(event)
-	info, ok := events[event]
+	info, ok := events()[event]
 	if !ok {
 		return adapters.Event{}, &adapters.PayloadError{
 			Class: adapters.ErrUnknownEvent, Event: event, Member: "/hook_event_name",
@@ -74,7 +74,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 // Next returns the step that follows after the verdicts: see adapters.Table. The spawn step of a
 // spawn tool's call is built from the arguments as pre_tool left them.
 func (adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step, bool, error) {
-	return table.Next(ev, verdicts)
+	return table().Next(ev, verdicts)
 }
 
 // action is the payload of one step.

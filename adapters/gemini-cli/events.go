@@ -2,6 +2,7 @@ package geminicli
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -47,20 +48,22 @@ func eventTable() map[string]eventInfo {
 }
 
 // events is written once, here, and only read.
-var events = eventTable()
+var events = sync.OnceValue(eventTable)
 
 // table says what each event can express, for the logic that all adapters share. What a row does
 // not name, Gemini CLI cannot carry, and it becomes a block. No row asks a person: the payload does
 // not tell whether there is one, and a headless run whose hook asks never ends.
-var table = adapters.Table{Runtime: "Gemini CLI", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit}, Timeout: 30 * time.Second, Scans: []string{"hook_event_name"}}
+var table = sync.OnceValue(func() adapters.Table {
+	return adapters.Table{Runtime: "Gemini CLI", Events: expressions(), Spawn: spawnStep,
+		Answers: []adapters.Form{adapters.FormExit}, Timeout: 30 * time.Second, Scans: []string{"hook_event_name"}}
+})
 
 // Table implements adapters.Adapter.
-func (adapter) Table() adapters.Table { return table }
+func (adapter) Table() adapters.Table { return table() }
 
 func expressions() map[string]adapters.Expresses {
 	rows := map[string]adapters.Expresses{}
-	for name, info := range events {
+	for name, info := range events() {
 		row := adapters.Expresses{Blocks: !info.latches(), Context: info.context}
 		switch name {
 		case "BeforeTool": // the prompt of the spawn tool is one of its arguments
@@ -83,8 +86,8 @@ func expressions() map[string]adapters.Expresses {
 
 // Events returns the names of all events that the adapter knows, sorted. The slice is the caller's.
 func Events() []string {
-	out := make([]string, 0, len(events))
-	for name := range events {
+	out := make([]string, 0, len(events()))
+	for name := range events() {
 		out = append(out, name)
 	}
 	slices.Sort(out)

@@ -28,7 +28,7 @@ const (
 // before it is read.
 func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
-	p, err := payload.Parse(b, table.Limit(opts))
+	p, err := payload.Parse(b, table().Limit(opts))
 	if err != nil {
 		return adapters.Event{}, err
 	}
@@ -37,7 +37,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		return adapters.Event{}, p.Err()
 	}
 	p.Named(event)
-	info, ok := events[event]
+	info, ok := events()[event]
 	if !ok {
 		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: event, Member: "/event",
 			Reason: "belay does not know this event"}
@@ -81,7 +81,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 
 // Next returns the step that follows after the verdicts: see adapters.Table.
 func (adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step, bool, error) {
-	return table.Next(ev, verdicts)
+	return table().Next(ev, verdicts)
 }
 
 // object reads one of the two arguments of a handler.

@@ -15,13 +15,13 @@ import (
 // the lines that an interceptor host prints when it is verbose: a blocked call, a changed message,
 // changed parameters, and nothing else.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
-	info, known := events[ev.Name]
-	p, err := payload.Parse(ev.Payload, max(table.Limit(ev.Options), len(ev.Payload)))
+	info, known := events()[ev.Name]
+	p, err := payload.Parse(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
 	if !known || err != nil {
 		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
 			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
 	}
-	o, err := table.Weigh(ev, verdicts)
+	o, err := table().Weigh(ev, verdicts)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}
@@ -178,7 +178,7 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 		event = adapters.TextOf("event", b, opts)
 	}
 	tool, _ := phases.GetString(b, "/input/toolName")
-	ans := blockForm(event, events[event], tool, reason)
+	ans := blockForm(event, events()[event], tool, reason)
 	ans.Stderr, ans.Exit, ans.Session = reason, 2, adapters.SessionOf(adapter{}, b, opts)
 	return ans
 }

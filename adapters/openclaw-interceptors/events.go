@@ -2,6 +2,7 @@ package openclawinterceptors
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -27,19 +28,21 @@ func eventTable() map[string]eventInfo {
 }
 
 // events is written once, here, and only read.
-var events = eventTable()
+var events = sync.OnceValue(eventTable)
 
 // table says what each event can express, for the logic that all adapters share.
-var table = adapters.Table{Runtime: "OpenClaw's interceptors", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit, adapters.FormMutation}, Timeout: 30 * time.Second,
-	Scans: []string{"event"}}
+var table = sync.OnceValue(func() adapters.Table {
+	return adapters.Table{Runtime: "OpenClaw's interceptors", Events: expressions(), Spawn: spawnStep,
+		Answers: []adapters.Form{adapters.FormExit, adapters.FormMutation}, Timeout: 30 * time.Second,
+		Scans: []string{"event"}}
+})
 
 // Table implements adapters.Adapter.
-func (adapter) Table() adapters.Table { return table }
+func (adapter) Table() adapters.Table { return table() }
 
 func expressions() map[string]adapters.Expresses {
 	rows := map[string]adapters.Expresses{}
-	for name, info := range events {
+	for name, info := range events() {
 		row := adapters.Expresses{Blocks: info.blocks, Carries: info.carries, CarriesMore: info.more, Context: info.context}
 		if info.phase == phases.PostTool {
 			row.Records = []string{"/args", "/original_args"}
@@ -51,8 +54,8 @@ func expressions() map[string]adapters.Expresses {
 
 // Events returns the names of all events that the adapter knows, sorted. The slice is the caller's.
 func Events() []string {
-	out := make([]string, 0, len(events))
-	for name := range events {
+	out := make([]string, 0, len(events()))
+	for name := range events() {
 		out = append(out, name)
 	}
 	slices.Sort(out)

@@ -18,7 +18,7 @@ func blockForm(hook string, message jsontext.Value, reason string) adapters.Answ
 		top.Raw("set", whole(v))
 	}
 	ans := adapters.Answer{Stdout: top.Value()}
-	if hooks[hook].form != formReturn {
+	if hooks()[hook].form != formReturn {
 		ans.Latch = reason
 	}
 	return oneLine(ans)

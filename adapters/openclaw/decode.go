@@ -27,7 +27,7 @@ const maxOmittedBytes = 1 << 10
 // The payload is copied before it is read: the caller may use its buffer again.
 func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
-	p, err := payload.Parse(b, table.Limit(opts))
+	p, err := payload.Parse(b, table().Limit(opts))
 	if err != nil {
 		return adapters.Event{}, err
 	}
@@ -36,7 +36,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		return adapters.Event{}, p.Err()
 	}
 	p.Named(hook)
-	info, ok := hooks[hook]
+	info, ok := hooks()[hook]
 	if !ok {
 		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: hook, Member: "/hook",
 			Reason: "belay does not know this hook"}
@@ -86,7 +86,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 // Next returns the step that follows after the verdicts: see adapters.Table. The spawn step of a call
 // of sessions_spawn is built from the arguments as pre_tool left them.
 func (adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step, bool, error) {
-	return table.Next(ev, verdicts)
+	return table().Next(ev, verdicts)
 }
 
 // member reads one of the two arguments of a hook: an object.
@@ -115,8 +115,8 @@ type call struct {
 
 // actions builds the hook's actions in the order in which they are asked.
 func (c *call) actions() []action {
-	one := func(o *payload.Object) []action { return []action{{hooks[c.name].phase, o.Value()}} }
-	switch hooks[c.name].phase {
+	one := func(o *payload.Object) []action { return []action{{hooks()[c.name].phase, o.Value()}} }
+	switch hooks()[c.name].phase {
 	case phases.PrePlan:
 		return one(new(payload.Object).Str("kind", "message").Str("text", c.message()))
 	case phases.PreSend:

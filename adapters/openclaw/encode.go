@@ -23,13 +23,13 @@ const maxRetries = 3
 // with exit 0. What OpenClaw cannot carry out for this hook is a block; a block that the hook does not
 // have sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
-	_, known := hooks[ev.Name]
-	p, err := payload.Parse(ev.Payload, max(table.Limit(ev.Options), len(ev.Payload)))
+	_, known := hooks()[ev.Name]
+	p, err := payload.Parse(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
 	if !known || err != nil {
 		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
 			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
 	}
-	o, err := table.Weigh(ev, verdicts)
+	o, err := table().Weigh(ev, verdicts)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}

@@ -2,6 +2,7 @@ package openclaw
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -82,20 +83,22 @@ func hookTable() map[string]hookInfo {
 }
 
 // hooks is written once, here, and only read.
-var hooks = hookTable()
+var hooks = sync.OnceValue(hookTable)
 
 // table says what each hook can express, for the logic that all adapters share. The plugin holds its
 // own deadline, and asks OpenClaw to wait longer than that.
-var table = adapters.Table{Runtime: "OpenClaw", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit, adapters.FormThrow, adapters.FormMutation},
-	Timeout: 30 * time.Second, Scans: []string{"hook"}}
+var table = sync.OnceValue(func() adapters.Table {
+	return adapters.Table{Runtime: "OpenClaw", Events: expressions(), Spawn: spawnStep,
+		Answers: []adapters.Form{adapters.FormExit, adapters.FormThrow, adapters.FormMutation},
+		Timeout: 30 * time.Second, Scans: []string{"hook"}}
+})
 
 // Table implements adapters.Adapter.
-func (adapter) Table() adapters.Table { return table }
+func (adapter) Table() adapters.Table { return table() }
 
 func expressions() map[string]adapters.Expresses {
 	rows := map[string]adapters.Expresses{}
-	for name, info := range hooks {
+	for name, info := range hooks() {
 		row := adapters.Expresses{Blocks: info.form == formReturn, Asks: info.asks, Carries: info.carries,
 			Context: info.context}
 		if info.phase == phases.PostTool { // the model wrote the arguments: a redaction is for the record
@@ -111,8 +114,8 @@ func expressions() map[string]adapters.Expresses {
 
 // Events returns the names of all hooks that the adapter knows, sorted. The slice is the caller's.
 func Events() []string {
-	out := make([]string, 0, len(hooks))
-	for name := range hooks {
+	out := make([]string, 0, len(hooks()))
+	for name := range hooks() {
 		out = append(out, name)
 	}
 	slices.Sort(out)

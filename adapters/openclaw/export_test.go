@@ -1,4 +1,4 @@
 package openclaw
 
 // Records reports whether a change of the hook's action is for the record alone.
-func Records(hook string) bool { return hooks[hook].records }
+func Records(hook string) bool { return hooks()[hook].records }

@@ -29,7 +29,7 @@ const maxOmittedBytes = 1 << 10
 // The payload is copied before it is read: the caller may use its buffer again.
 func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	b = bytes.Clone(b)
-	p, err := payload.Parse(b, table.Limit(opts))
+	p, err := payload.Parse(b, table().Limit(opts))
 	if err != nil {
 		return adapters.Event{}, err
 	}
@@ -38,7 +38,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		return adapters.Event{}, p.Err()
 	}
 	p.Named(event)
-	info, ok := events[event]
+	info, ok := events()[event]
 	if !ok {
 		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: event, Member: "/event",
 			Reason: "belay does not know this event"}
@@ -79,7 +79,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 // Next returns the step that follows after the verdicts: see adapters.Table. The spawn step of a
 // call of task is built from the arguments as pre_tool left them.
 func (adapter) Next(ev adapters.Event, verdicts []phases.Verdict) (adapters.Step, bool, error) {
-	return table.Next(ev, verdicts)
+	return table().Next(ev, verdicts)
 }
 
 // member reads one of the two arguments of a hook point: an object, or nothing at all.
@@ -109,7 +109,7 @@ type call struct {
 
 // actions builds the event's actions in the order in which they are asked.
 func (c *call) actions() []action {
-	one := func(o *payload.Object) []action { return []action{{events[c.event].phase, o.Value()}} }
+	one := func(o *payload.Object) []action { return []action{{events()[c.event].phase, o.Value()}} }
 	switch c.event {
 	case "chat.message":
 		return one(c.message(new(payload.Object).Str("kind", "message")))

@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
@@ -57,20 +58,22 @@ func eventTable() map[string]eventInfo {
 }
 
 // events is written once, here, and only read.
-var events = eventTable()
+var events = sync.OnceValue(eventTable)
 
 // table says what each event can express, for the logic that all adapters share. The plugin holds
 // its own deadline: OpenCode waits for a plugin without an end.
-var table = adapters.Table{Runtime: "OpenCode", Events: expressions(), Spawn: spawnStep,
-	Answers: []adapters.Form{adapters.FormExit, adapters.FormThrow, adapters.FormMutation},
-	Timeout: 30 * time.Second, Scans: []string{"event"}}
+var table = sync.OnceValue(func() adapters.Table {
+	return adapters.Table{Runtime: "OpenCode", Events: expressions(), Spawn: spawnStep,
+		Answers: []adapters.Form{adapters.FormExit, adapters.FormThrow, adapters.FormMutation},
+		Timeout: 30 * time.Second, Scans: []string{"event"}}
+})
 
 // Table implements adapters.Adapter.
-func (adapter) Table() adapters.Table { return table }
+func (adapter) Table() adapters.Table { return table() }
 
 func expressions() map[string]adapters.Expresses {
 	rows := map[string]adapters.Expresses{}
-	for name, info := range events {
+	for name, info := range events() {
 		row := adapters.Expresses{Blocks: info.form != formNone, Asks: info.asks, Carries: info.carries,
 			Context: info.context}
 		switch info.phase {
@@ -86,8 +89,8 @@ func expressions() map[string]adapters.Expresses {
 
 // Events returns the names of all events that the adapter knows, sorted. The slice is the caller's.
 func Events() []string {
-	out := make([]string, 0, len(events))
-	for name := range events {
+	out := make([]string, 0, len(events()))
+	for name := range events() {
 		out = append(out, name)
 	}
 	slices.Sort(out)

@@ -12,7 +12,7 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	if event == "" {
 		event = adapters.TextOf("event", b, opts)
 	}
-	info, known := events[event]
+	info, known := events()[event]
 	if !known {
 		info.form = formNone
 	}

@@ -35,8 +35,12 @@ func TestWhatIsLinked(t *testing.T) {
 	}
 	for line := range strings.Lines(string(out)) {
 		p, standard, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if p == "net/http" || p == "crypto/tls" {
+		switch p {
+		case "net/http", "crypto/tls":
 			t.Errorf("links %s: starting it costs more than asking", p)
+		case "net", "runtime/cgo":
+			t.Errorf("links %s: it takes a tenth of the program's time, and makes the program start with libc where a "+
+				"C compiler is installed", p)
 		}
 		if standard != "true" && !slices.Contains(known, p) && !strings.HasPrefix(p, "github.com/go-json-experiment/json") {
 			t.Errorf("links %s", p)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -18,7 +17,7 @@ var ErrNoFrames = errors.New("client: no framed socket")
 // DialFrames connects to the framed socket of the daemon that serves a state directory, after the
 // same look at who listens as Socket.Dial. The error is ErrNoFrames when nothing listens there, which
 // does not say that no daemon runs; otherwise ErrSick or ErrPeer.
-func DialFrames(ctx context.Context, dir string) (net.Conn, error) {
+func DialFrames(ctx context.Context, dir string) (Conn, error) {
 	conn, err := SocketAt(filepath.Join(dir, FrameSocketName)).Dial(ctx)
 	switch {
 	case err == nil:
@@ -32,7 +31,7 @@ func DialFrames(ctx context.Context, dir string) (net.Conn, error) {
 // Exchange sends one question, a whole frame, and reads the answer to it. It leaves the connection as
 // it was for the next question, unless ctx has ended; after an error, which is ErrSick, it is of no use.
 // ctx bounds the exchange. Exchange is not safe for concurrent use on one connection.
-func Exchange(ctx context.Context, conn net.Conn, question []byte) (FrameKind, []byte, error) {
+func Exchange(ctx context.Context, conn Conn, question []byte) (FrameKind, []byte, error) {
 	_ = conn.SetDeadline(time.Time{}) // one of before
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()

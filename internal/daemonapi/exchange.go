@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ type Question struct {
 //
 // It speaks as much of HTTP/1.1 (RFC 9112) as a hook command needs, which starts for each
 // event of an agent: linking and starting a whole HTTP client costs more than asking.
-func Post(ctx context.Context, conn net.Conn, q Question) (Reply, error) {
+func Post(ctx context.Context, conn Conn, q Question) (Reply, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	// HTTP/1.0: the answer then comes in one piece, and its end is the connection's.
@@ -70,7 +69,7 @@ func sick(ctx context.Context, err error) error {
 var (
 	errHeader = errors.New("it answered something that is not HTTP")
 	errLength = errors.New("its answer is not whole")
-	errLarge  = fmt.Errorf("its answer is larger than %d bytes", MaxAnswer)
+	errLarge  = errors.New("its answer is larger than 67108864 bytes") // MaxAnswer
 )
 
 // readReply reads an answer up to the end of the connection.

@@ -49,7 +49,7 @@ const (
 var ErrFrame = errors.New("not a frame")
 
 // ErrFrameLength: the body of a question has more than MaxQuestion bytes. It is ErrFrame as well.
-var ErrFrameLength = fmt.Errorf("%w: its body has more than %d bytes", ErrFrame, MaxQuestion)
+var ErrFrameLength error = &subclass{ErrFrame, "its body has more than 4194304 bytes"} // MaxQuestion
 
 // Header is the header of a frame.
 type Header struct {

@@ -2,7 +2,5 @@
 
 package daemonapi
 
-import "net"
-
 // Quiet cannot tell here: each question gets a connection of its own.
-func Quiet(net.Conn) bool { return false }
+func Quiet(Conn) bool { return false }

@@ -4,19 +4,19 @@ package daemonapi
 
 import (
 	"errors"
-	"net"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // Quiet reports whether a connection is open and nothing has come on it: then a question can be sent.
 // It does not wait.
-func Quiet(conn net.Conn) bool {
-	u, ok := conn.(*net.UnixConn)
+func Quiet(conn Conn) bool {
+	socket, ok := conn.(syscall.Conn)
 	if !ok {
 		return false
 	}
-	raw, err := u.SyscallConn()
+	raw, err := socket.SyscallConn()
 	if err != nil {
 		return false
 	}

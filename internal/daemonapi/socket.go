@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -23,8 +22,21 @@ var (
 	ErrSick = errors.New("client: the daemon does not answer as it should")
 	// ErrPeer says that what listens is not the daemon of this user, or that others could have
 	// put it there. Nothing was sent to it. It is ErrSick as well.
-	ErrPeer = fmt.Errorf("%w: it is not the daemon of this user", ErrSick)
+	ErrPeer error = &subclass{ErrSick, "it is not the daemon of this user"}
 )
+
+// subclass is a class of errors within another one. Its text is put together when it is read: a program
+// that starts for each event of an agent mostly needs none.
+type subclass struct {
+	class error
+	text  string
+}
+
+// Error implements error.
+func (s *subclass) Error() string { return s.class.Error() + ": " + s.text }
+
+// Unwrap returns the class that it is in.
+func (s *subclass) Unwrap() error { return s.class }
 
 // PeerError returns an error of class ErrPeer.
 func PeerError(format string, args ...any) error {
@@ -40,20 +52,19 @@ const DialTime = 5 * time.Second
 type Socket struct {
 	Path string
 
-	UID    int                              // the user; a test puts another one
-	Peer   func(*net.UnixConn) (int, error) // who listens at the other end
-	dialer net.Dialer
+	UID  int                             // the user; a test puts another one
+	Peer func(syscall.Conn) (int, error) // who listens at the other end
 }
 
 // SocketAt returns the socket at a path, without looking at it.
 func SocketAt(path string) *Socket {
-	return &Socket{Path: path, UID: os.Geteuid(), Peer: peercred.UID, dialer: net.Dialer{Timeout: DialTime}}
+	return &Socket{Path: path, UID: os.Geteuid(), Peer: peercred.UID}
 }
 
 // Dial returns a connection on which nothing was sent yet. The error is ErrPeer, or that of
 // connecting.
-func (s *Socket) Dial(ctx context.Context) (net.Conn, error) {
-	conn, err := s.dialer.DialContext(ctx, "unix", s.Path)
+func (s *Socket) Dial(ctx context.Context) (Conn, error) {
+	conn, err := dial(ctx, s.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +78,7 @@ func (s *Socket) Dial(ctx context.Context) (net.Conn, error) {
 // DialDir is Dial for the daemon that serves a state directory. The error is ErrNotRunning
 // when there is certainly none: no socket, or one that a daemon has left behind; otherwise
 // ErrSick or ErrPeer.
-func DialDir(ctx context.Context, dir string) (net.Conn, error) {
+func DialDir(ctx context.Context, dir string) (Conn, error) {
 	s := SocketAt(filepath.Join(dir, SocketName))
 	conn, err := s.Dial(ctx)
 	switch {
@@ -94,12 +105,12 @@ func asSick(err error) error {
 
 // check looks at the process first: what stands in the directory may change meanwhile, and
 // who listens on this connection does not.
-func (s *Socket) check(conn net.Conn) error {
-	u, ok := conn.(*net.UnixConn)
+func (s *Socket) check(conn Conn) error {
+	socket, ok := conn.(syscall.Conn)
 	if !ok {
 		return PeerError("the connection is no unix socket")
 	}
-	uid, err := s.Peer(u)
+	uid, err := s.Peer(socket)
 	if err != nil {
 		return PeerError("the system does not say who listens on %s: %w", s.Path, err)
 	}

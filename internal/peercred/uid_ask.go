@@ -2,11 +2,11 @@
 
 package peercred
 
-import "net"
+import "syscall"
 
 // askSocket has ask look at the descriptor of the socket, which stays open
 // meanwhile. Without an answer the uid is -1, which no user has.
-func askSocket(c *net.UnixConn, ask func(fd int) (uid uint32, err error)) (int, error) {
+func askSocket(c syscall.Conn, ask func(fd int) (uid uint32, err error)) (int, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return -1, err

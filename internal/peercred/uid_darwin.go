@@ -1,14 +1,14 @@
 package peercred
 
 import (
-	"net"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // UID asks the system who is at the other end of a unix socket: of one that was accepted
 // the user who connected, of one that was dialed the user who listens, each at that time.
-func UID(c *net.UnixConn) (uid int, err error) {
+func UID(c syscall.Conn) (uid int, err error) {
 	return askSocket(c, func(fd int) (uint32, error) {
 		cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 		if err != nil {

@@ -64,7 +64,7 @@ func needsMore(dir string, environ []string) bool {
 func (h *Host) Ask(ctx context.Context, runtime string, payload []byte, o adapters.Options) (hookcmd.Answered, error) {
 	defer h.Close()
 	o.User = os.Getenv("USER")
-	return answered(dispatch.Runtime(ctx, h.host, hookcmd.Runtimes()[runtime], payload, o)), nil
+	return answered(dispatch.Runtime(ctx, h.host, hookcmd.Named(runtime), payload, o)), nil
 }
 
 // Refuse implements hookcmd.Refuser, and closes the state directory.

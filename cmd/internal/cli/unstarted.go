@@ -92,7 +92,7 @@ func withoutStart(key wire.Session, first []phases.Event, gone int64, now time.T
 // startEvent returns the name of the runtime's event at the start of a session; "": it has none, and a session begins
 // with its first prompt.
 func startEvent(runtime string) string {
-	if ad := hookcmd.Runtimes()[runtime]; ad != nil {
+	if ad := hookcmd.Named(runtime); ad != nil {
 		for name := range ad.Table().Events {
 			if strings.EqualFold(name, "SessionStart") {
 				return name

@@ -57,7 +57,7 @@ func (c Command) Main(ctx context.Context, args []string) (code int) {
 	signal.Ignore(syscall.SIGPIPE)
 	defer signal.Reset(syscall.SIGPIPE)
 	a, plain := parse(args)
-	ad := Runtimes()[a.runtime]
+	ad := Named(a.runtime)
 	if ad != nil && !ad.Table().Reads(adapters.FormExit) {
 		ad = nil // it starts no commands
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // local is the daemon of this user, which serves dir. It answers one question.
 type local struct {
 	dir    string
-	conn   net.Conn
+	conn   daemonapi.Conn
 	framed bool // conn speaks frames, else HTTP
 	opened time.Time
 }
@@ -68,14 +67,14 @@ func (l *local) Ask(ctx context.Context, runtime string, payload []byte, o adapt
 	if err != nil {
 		return Answered{}, err
 	}
-	var a answer
-	if err := json.Unmarshal(body, &a); err != nil {
+	a, err := decodeAnswer(body)
+	if err != nil {
 		return Answered{}, fmt.Errorf("%w: its answer cannot be read: %w", daemonapi.ErrSick, err)
 	}
-	if !daemonapi.Answers(a.Stdout, a.Exit, a.Stderr) {
+	if !daemonapi.Answers(a.stdout, a.exit, a.stderr) {
 		return Answered{}, fmt.Errorf("%w: its answer is none that a runtime reads", daemonapi.ErrSick)
 	}
-	return Answered{Answer: adapters.Answer{Stdout: []byte(*a.Stdout), Stderr: a.Stderr, Exit: *a.Exit, Notes: a.Notes}},
+	return Answered{Answer: adapters.Answer{Stdout: []byte(*a.stdout), Stderr: a.stderr, Exit: *a.exit, Notes: a.notes}},
 		nil
 }
 
@@ -127,14 +126,6 @@ func (l *local) post(ctx context.Context, runtime string, payload []byte, o adap
 func (l *local) Close() { _ = l.conn.Close() }
 
 const http200 = 200
-
-// answer is client.Answer as far as a hook command passes it on: the verdicts stay unread.
-type answer struct {
-	Stdout *string  `json:"stdout"`
-	Stderr string   `json:"stderr"`
-	Exit   *int     `json:"exit"`
-	Notes  []string `json:"notes"`
-}
 
 // problem reads a refusal, wire.Problem as far as it is passed on. An answer of another form means that the
 // daemon is not well, as otherwise says.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,7 +88,7 @@ func Unread(ad adapters.Adapter, err error) *phases.Fault {
 // they are the beginning of a payload, and no more of them came. Bytes with a fault before
 // their end were sent as they are.
 func unfinished(b []byte) bool {
-	err := jsontext.NewDecoder(bytes.NewReader(b)).SkipValue()
+	err := jsontext.NewDecoder(bytes.NewBuffer(b)).SkipValue() // of a Buffer it makes no copy
 	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
@@ -96,7 +97,7 @@ func unfinished(b []byte) bool {
 func ReadAll(ctx context.Context, r io.Reader) ([]byte, error) { return readAll(ctx, r, MaxInput) }
 
 func readAll(ctx context.Context, r io.Reader, most int) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(Interruptible(ctx, r), int64(most)+1))
+	b, err := collect(Interruptible(ctx, r), most+1)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		err = ErrLate
@@ -108,6 +109,26 @@ func readAll(ctx context.Context, r io.Reader, most int) ([]byte, error) {
 		err = ErrEmpty
 	}
 	return b, err
+}
+
+// collect is io.ReadAll for at most so many bytes. A usual payload takes one read, and its end another: each
+// is a goroutine's.
+func collect(r io.Reader, most int) ([]byte, error) {
+	b := make([]byte, 0, 8<<10)
+	for len(b) < most {
+		if len(b) == cap(b) {
+			b = slices.Grow(b, len(b))
+		}
+		n, err := r.Read(b[len(b):min(cap(b), most)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+	}
+	return b, nil
 }
 
 // Interruptible gives up a read when ctx ends: a read of a pipe or a terminal

@@ -36,6 +36,16 @@ func Runtimes() map[string]adapters.Adapter {
 	return all
 }
 
+// Named returns the adapter that --runtime takes by that name; nil for none.
+func Named(runtime string) adapters.Adapter {
+	for _, ad := range registry() {
+		if ad.Runtime() == runtime {
+			return ad
+		}
+	}
+	return nil
+}
+
 // RuntimeNames returns the names of all runtimes, sorted.
 func RuntimeNames() []string { return slices.Sorted(maps.Keys(Runtimes())) }
 
