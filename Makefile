@@ -9,6 +9,11 @@ BENCHTIME ?= 300ms
 BENCH_SOAK_TIME ?= 8m
 BENCH_EVENTS ?= 1000,10000,100000,1000000
 PROFILES  ?= $(CURDIR)/dist/profiles
+# What `belay --version` says: the tag or commit of this checkout. For sources without git: make build VERSION=v1.2.3
+ifeq ($(origin VERSION),undefined)
+VERSION   := $(shell scripts/version)
+endif
+STAMP      = $(if $(VERSION),-ldflags '-X github.com/belay-hooks/belay/cmd/internal/cli.stamped=$(VERSION)')
 LINT      := $(BIN)/golangci-lint
 LINT_VERSION := v2.13.2
 
@@ -25,7 +30,7 @@ build: $(BIN)/belay $(BIN)/belay-hook $(BIN)/belay-eval ## the binaries: bin/bel
 .PHONY: $(BIN)/belay $(BIN)/belay-hook $(BIN)/belay-eval
 $(BIN)/belay $(BIN)/belay-hook $(BIN)/belay-eval:
 	@mkdir -p $(BIN)
-	$(GO) build -trimpath -o $@ ./cmd/$(@F)
+	$(GO) build -trimpath $(STAMP) -o $@ ./cmd/$(@F)
 
 run: build ## a recorded Claude Code session through all eight phases (needs only Go)
 	@$(BIN)/belay demo

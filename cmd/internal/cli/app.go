@@ -180,11 +180,3 @@ func (a *App) stateDir() (string, error) {
 	}
 	return dir, err
 }
-
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
-}
