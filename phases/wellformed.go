@@ -257,6 +257,10 @@ func hex4(b []byte, i int) (unit int, ok bool) {
 	return unit, true
 }
 
+// PlainEnd returns where the first byte at or behind i stands that is not plain in a JSON string: a quote, a backslash,
+// a control character or no ASCII. It is len(b), or i where that is more, when there is none.
+func PlainEnd(b []byte, i int) int { return plainEnd(b, i) }
+
 // plainEnd returns where the first byte at or behind i stands that is a quote, a backslash, a control character or no
 // ASCII, or len(b). It looks at eight bytes at once.
 func plainEnd(b []byte, i int) int {

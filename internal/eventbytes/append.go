@@ -2,6 +2,7 @@ package eventbytes
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -47,8 +48,14 @@ func AppendRecord(dst []byte, verdict *phases.Event, hooks []phases.Event) ([]by
 	return append(dst, "]}"...), nil
 }
 
+// usualRest is about how many bytes an event has beside Input and Output.
+const usualRest = 2 << 10
+
 // appendEvent appends all but the last brace; false: the library has to do it.
 func appendEvent(dst []byte, e *phases.Event) (_ []byte, ok bool) {
+	if large := len(e.Input) + len(e.Output); large > cap(dst)-len(dst) { // what is large is copied once
+		dst = slices.Grow(dst, large+usualRest)
+	}
 	w := writer{out: append(dst, '{'), ok: true}
 	w.out = strconv.AppendInt(append(w.out, `"seq":`...), e.Seq, 10)
 	w.text(`,"restrictions":`, e.Restrictions)
@@ -171,7 +178,7 @@ func shortEscapes(v []byte) bool {
 		if i < 0 {
 			return true
 		}
-		if bytes.IndexByte([]byte(`"\bfnrt`), v[i+1]) < 0 {
+		if c := v[i+1]; c == '/' || !isSimpleEscape(c) {
 			return false
 		}
 		v = v[i+2:]

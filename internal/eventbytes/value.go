@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 // These functions find the end of valid JSON without white space. The answer 0 means: there
@@ -21,28 +23,41 @@ func textEnd(b []byte) (end int, plain bool) {
 		return 0, false
 	}
 	plain = true
-	ascii, simple := true, true
-	for i := 1; i < len(b); i++ {
+	simple := true
+	for i := 1; ; {
+		if i = phases.PlainEnd(b, i); i >= len(b) {
+			return 0, false
+		}
 		switch c := b[i]; {
 		case c == '"':
-			text := b[:i+1]
-			if !ascii && !utf8.Valid(text) || !simple && !jsontext.Value(text).IsValid() {
+			if !simple && !jsontext.Value(b[:i+1]).IsValid() {
 				return 0, false
 			}
 			return i + 1, plain
 		case c == '\\':
 			plain = false
-			i++
-			if i < len(b) && bytes.IndexByte([]byte(`"\/bfnrt`), b[i]) < 0 {
-				simple = false
-			}
+			simple = simple && i+1 < len(b) && isSimpleEscape(b[i+1])
+			i += 2
 		case c < ' ':
 			return 0, false
-		case c >= utf8.RuneSelf:
-			ascii = false
+		}
+		for i < len(b) && b[i] >= utf8.RuneSelf {
+			r, n := utf8.DecodeRune(b[i:])
+			if r == utf8.RuneError && n <= 1 {
+				return 0, false
+			}
+			i += n
 		}
 	}
-	return 0, false
+}
+
+// isSimpleEscape reports a byte that stands behind a backslash and is an escape with it.
+func isSimpleEscape(c byte) bool {
+	switch c {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return true
+	}
+	return false
 }
 
 // value returns the length of the value at the beginning of b.

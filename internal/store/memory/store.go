@@ -49,6 +49,7 @@ type Store struct {
 	lease   leasetable.Table
 	queue   queue
 	buffers eventbytes.Pool            // in which events are encoded
+	event   phases.Event               // that is encoded; empty between batches
 	covered *restrict.Set              // the rows that restrict, as the newest event records them
 	root    restrict.Digest            // of covered
 	single  single                     // as covered holds them
@@ -208,25 +209,9 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	if err != nil {
 		return kernel.Receipt{}, err
 	}
-	bodies := make([][]byte, len(b.Events))
-	batchIDs := map[string]int64{}
-	for i := range b.Events {
-		e := b.Events[i]
-		e.Seq = int64(len(s.bodies) + i + 1)
-		e.Time, e.Restrictions = e.Time.UTC(), ""
-		if i == len(b.Events)-1 {
-			e.Restrictions = blank
-		}
-		if s.ids[e.ID] != 0 || batchIDs[e.ID] != 0 || e.ID == "" {
-			return kernel.Receipt{}, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
-		}
-		batchIDs[e.ID] = e.Seq
-		body, err := eventbytes.Append(s.buffers.Get(), &e)
-		if err != nil {
-			return kernel.Receipt{}, fmt.Errorf("%w: encode event: %w", kernel.ErrUnavailable, err)
-		}
-		bodies[i] = slices.Clone(body)
-		s.buffers.Put(body)
+	bodies, err := s.encode(b.Events)
+	if err != nil {
+		return kernel.Receipt{}, err
 	}
 	lent, err := s.lent(&b)
 	if err != nil {
@@ -241,24 +226,75 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	if b.Now.Sub(s.lease.High()) >= clockStep {
 		s.lease.Saw(b.Now)
 	}
-	maps.Copy(s.ids, batchIDs)
+	for i := range b.Events {
+		s.ids[b.Events[i].ID] = int64(len(s.bodies) + i + 1)
+	}
 	pruned := 0
 	if b.Prune {
 		pruned = s.prune(b.Age())
 	}
-	var tree []tlog.Hash
-	if err = s.coverBatch(&b); err == nil {
-		stamp(bodies[len(bodies)-1], s.root)
-		tree, err = s.grown(bodies)
-	}
-	if err != nil {
+	if err = s.coverBatch(&b); err != nil {
 		s.closed = true // it cannot happen, and half a batch must not stay
 		return kernel.Receipt{}, fmt.Errorf("%w: %w", kernel.ErrUnavailable, err)
 	}
+	stamp(bodies[len(bodies)-1], s.root)
+	s.grow(bodies)
 	rec := kernel.Receipt{First: int64(len(s.bodies)) + 1, Last: int64(len(s.bodies) + len(bodies)), Pruned: pruned}
 	s.bodies = append(s.bodies, bodies...)
-	s.tree = tree
 	return rec, nil
+}
+
+// differ reports whether no two events have the same id.
+func differ(events []phases.Event) bool {
+	const few = 16 // are compared with each other
+	if len(events) > few {
+		seen := make(map[string]bool, len(events))
+		for i := range events {
+			seen[events[i].ID] = true
+		}
+		return len(seen) == len(events)
+	}
+	for i := range events {
+		for k := range i {
+			if events[i].ID == events[k].ID {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// encode returns the bodies of the next events. Preconditions: s.mu is held.
+func (s *Store) encode(events []phases.Event) ([][]byte, error) {
+	if !differ(events) {
+		return nil, fmt.Errorf("%w: two events have one id", kernel.ErrUnavailable)
+	}
+	bodies := make([][]byte, len(events))
+	buffer := s.buffers.Get()
+	defer func() { s.buffers.Put(buffer) }()
+	e := &s.event
+	defer func() { *e = phases.Event{} }() // what it shares with the caller is not kept
+	for i := range events {
+		*e = events[i]
+		if e.ID == "" || s.ids[e.ID] != 0 {
+			return nil, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
+		}
+		e.Seq = int64(len(s.bodies) + i + 1)
+		e.Time, e.Restrictions = e.Time.UTC(), ""
+		if i == len(events)-1 {
+			e.Restrictions = blank
+		}
+		body, err := eventbytes.Append(buffer[:0], e)
+		if err != nil {
+			return nil, fmt.Errorf("%w: encode event: %w", kernel.ErrUnavailable, err)
+		}
+		if cap(body) == cap(buffer) || cap(body)-len(body) > len(body)/4 {
+			bodies[i] = slices.Clone(body) // what it was encoded in is used again, or much longer
+		} else {
+			bodies[i] = body
+		}
+	}
+	return bodies, nil
 }
 
 // check compares what the batch was computed from. Preconditions: s.mu is held.

@@ -11,18 +11,19 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// grown returns the tree with the bodies as its next leaves. Preconditions: s.mu is held.
-func (s *Store) grown(bodies [][]byte) ([]tlog.Hash, error) {
-	tree := s.tree // appending to it does not change s.tree
-	read := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) { return pick(tree, indexes) })
-	for i, b := range bodies {
-		hashes, err := tlog.StoredHashes(int64(len(s.bodies)+i), b, read)
-		if err != nil {
-			return nil, err
+// grow adds the bodies to the tree as its next leaves, as tlog.StoredHashes says. Preconditions: s.mu is held.
+func (s *Store) grow(bodies [][]byte) {
+	for i, body := range bodies {
+		n := int64(len(s.bodies) + i)
+		hash := tlog.RecordHash(body)
+		s.tree = append(s.tree, hash)
+		for level := 0; n&1 == 1; level++ { // the leaf completes a tree of the next level
+			left := s.tree[tlog.StoredHashIndex(level, n-1)]
+			hash = tlog.NodeHash(left, hash)
+			s.tree = append(s.tree, hash)
+			n >>= 1
 		}
-		tree = append(tree, hashes...)
 	}
-	return tree, nil
 }
 
 func pick[H ~[32]byte](tree []H, indexes []int64) ([]H, error) {
