@@ -1,11 +1,13 @@
 package phases
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -29,12 +31,11 @@ func Canonical(raw jsontext.Value) (jsontext.Value, error) {
 }
 
 // canonicalStrict is Canonical of what is known to be strict JSON.
-func canonicalStrict(raw jsontext.Value, without ...string) (jsontext.Value, error) {
-	if err := checkNumbers(raw); err != nil {
+func canonicalStrict(raw jsontext.Value) (jsontext.Value, error) {
+	w := canonicalWriter{out: make([]byte, 0, len(raw))}
+	if err := w.write(raw); err != nil {
 		return nil, err
 	}
-	w := canonicalWriter{src: raw, out: make([]byte, 0, len(raw))}
-	w.value(skipSpace(raw, 0), without)
 	return w.out, nil
 }
 
@@ -58,7 +59,10 @@ func ByteDigest(b []byte) string {
 }
 
 // SumDigest is ByteDigest of bytes whose SHA-256 is known.
-func SumDigest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
+func SumDigest(sum []byte) string {
+	var room [7 + 2*sha256.Size]byte
+	return string(hex.AppendEncode(append(room[:0], "sha256:"...), sum))
+}
 
 // ActionDigest returns the digest of what an invocation's action does: the
 // canonical action without call_id and duration_ms, which differ from call to
@@ -71,17 +75,40 @@ func ActionDigest(inv Invocation) (string, error) {
 	return Digest(action)
 }
 
+// Buffers lend the memory in which canonical forms are written before they are hashed. The zero value is ready, and safe
+// for concurrent use; with nil, each form is written in memory of its own. Nothing that is returned lies in it.
+type Buffers struct{ idle sync.Pool } // of *canonicalWriter
+
+// maxIdle is the largest buffer, in bytes, that is kept for the next form.
+const maxIdle = 2 << 20
+
+func (b *Buffers) get() *canonicalWriter {
+	if b != nil {
+		if w, ok := b.idle.Get().(*canonicalWriter); ok {
+			return w
+		}
+	}
+	return new(canonicalWriter)
+}
+
+func (b *Buffers) put(w *canonicalWriter) {
+	if w.src = nil; b != nil && cap(w.out) <= maxIdle && cap(w.spare) <= maxIdle {
+		b.idle.Put(w)
+	}
+}
+
 // digestStrict is ActionDigest of an action that is known to be strict JSON.
-func digestStrict(p Phase, action jsontext.Value) (string, error) {
+func (b *Buffers) digestStrict(p Phase, action jsontext.Value) (string, error) {
 	action, _, err := hideCredentials(p, action)
 	if err != nil {
 		return "", err
 	}
-	c, err := canonicalStrict(action, "call_id", "duration_ms")
-	if err != nil {
+	w := b.get()
+	defer b.put(w)
+	if err := w.write(action, "call_id", "duration_ms"); err != nil {
 		return "", err
 	}
-	return ByteDigest(c), nil
+	return ByteDigest(w.out), nil
 }
 
 // Comparable returns an action without what ActionDigest leaves out: actions that are
@@ -206,20 +233,32 @@ func addExponent(exp string, n int64) string {
 // maxExponentDigits bounds exponents so that sums of them fit 64 bits.
 const maxExponentDigits = 17
 
-// checkNumbers refuses numbers whose exponent has no use but to make trouble.
-func checkNumbers(v []byte) error {
-	for i := 0; i < len(v); {
+// checkNumber refuses a number whose exponent has no use but to make trouble. It stands in v from i to end.
+func checkNumber(v []byte, i, end int) error {
+	for e := i; e < end; e++ {
+		if v[e]|32 != 'e' {
+			continue
+		}
+		if len(bytes.TrimLeft(v[e+1:end], "+-0")) > maxExponentDigits {
+			return newDecodeError(v, "", i, "a number has an exponent beyond any use")
+		}
+		break
+	}
+	return nil
+}
+
+// checkNumbers is checkNumber of all numbers in v from i to end.
+func checkNumbers(v []byte, i, end int) error {
+	for i < end {
 		switch c := v[i]; {
 		case c == '"':
 			i, _ = skipString(v, i)
 		case c == '-' || (c >= '0' && c <= '9'):
-			end, _ := skipValue(v, i)
-			if e := strings.IndexAny(string(v[i:end]), "eE"); e >= 0 {
-				if len(strings.TrimLeft(string(v[i+e+1:end]), "+-0")) > maxExponentDigits {
-					return newDecodeError(v, "", i, "a number has an exponent beyond any use")
-				}
+			next, _ := skipValue(v, i)
+			if err := checkNumber(v, i, next); err != nil {
+				return err
 			}
-			i = end
+			i = next
 		default:
 			i++
 		}

@@ -9,10 +9,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// canonicalWriter writes the canonical form of strict JSON, of which the numbers have been checked.
+// canonicalWriter writes the canonical form of strict JSON. It can be used again: what it wrote before is gone then.
 type canonicalWriter struct {
 	src, out []byte
 	spare    []byte
+	err      error // about the first number that is refused
+}
+
+// write writes the form of src, an object without the members that are named, into out.
+func (w *canonicalWriter) write(src []byte, without ...string) error {
+	w.src, w.out, w.err = src, slices.Grow(w.out[:0], len(src)), nil
+	w.value(skipSpace(src, 0), without)
+	return w.err
 }
 
 // writtenMember is a member of an object that has been written.
@@ -40,13 +48,11 @@ func (w *canonicalWriter) value(i int, without []string) int {
 		w.out = append(w.out, ']')
 		return next + 1
 	case c == '"':
-		end, _ := skipString(w.src, i)
-		w.text(w.src[i:end])
-		return end
+		return w.text(i)
 	default:
 		end, _ := skipValue(w.src, i)
 		if c == '-' || c >= '0' && c <= '9' {
-			w.out = appendNumber(w.out, string(w.src[i:end]))
+			w.number(i, end)
 		} else {
 			w.out = append(w.out, w.src[i:end]...)
 		}
@@ -54,30 +60,53 @@ func (w *canonicalWriter) value(i int, without []string) int {
 	}
 }
 
-// text writes a string in its shortest spelling: as it stands, unless it has escapes.
-func (w *canonicalWriter) text(quoted []byte) {
-	if Shortest(quoted) {
-		w.out = append(w.out, quoted...)
-		return
+// number writes the number from i to end. What is written after one that is refused is of no use.
+func (w *canonicalWriter) number(i, end int) {
+	if w.err == nil {
+		w.err = checkNumber(w.src, i, end)
 	}
-	text, _ := jsontext.AppendUnquote(nil, quoted) // strict JSON: neither fails
-	w.out, _ = jsontext.AppendQuote(w.out, text)
+	if w.err == nil {
+		w.out = appendNumber(w.out, string(w.src[i:end]))
+	}
 }
 
-// Shortest reports that a string of strict JSON, given with its quotes, has no escapes but those that its shortest
-// spelling has. False says nothing.
-func Shortest(quoted []byte) bool {
-	for {
-		i := bytes.IndexByte(quoted, '\\')
-		if i < 0 {
-			return true
+// text writes the string at i in its shortest spelling, as it stands unless it has escapes, and returns the index
+// after it.
+func (w *canonicalWriter) text(i int) int {
+	n, shortest := StringLen(w.src[i:])
+	if quoted := w.src[i : i+n]; shortest {
+		w.out = append(w.out, quoted...)
+	} else {
+		text, _ := jsontext.AppendUnquote(nil, quoted) // strict JSON: neither fails
+		w.out, _ = jsontext.AppendQuote(w.out, text)
+	}
+	return i + n
+}
+
+// StringLen returns the length of the string with which strict JSON begins, quotes included. shortest says that it has
+// no escapes but those that its shortest spelling has; false says nothing.
+func StringLen(b []byte) (n int, shortest bool) {
+	shortest = true
+	for n = 1; ; {
+		if n = plainEnd(b, n); n >= len(b) {
+			return len(b), false // no strict JSON
 		}
-		switch quoted[i+1] {
-		case '"', '\\', 'b', 'f', 'n', 'r', 't':
+		switch b[n] {
+		case '"':
+			return n + 1, shortest
+		case '\\':
+			if n++; n < len(b) {
+				switch b[n] {
+				case '"', '\\', 'b', 'f', 'n', 'r', 't':
+				default:
+					shortest = false
+				}
+			}
+			n++
 		default:
-			return false
+			for n++; n < len(b) && b[n] >= utf8.RuneSelf; n++ {
+			}
 		}
-		quoted = quoted[i+2:]
 	}
 }
 
@@ -98,6 +127,9 @@ func (w *canonicalWriter) object(i int, without []string) int {
 		}
 		if slices.Contains(without, string(m.name)) {
 			next, _ = skipValue(w.src, at)
+			if w.err == nil {
+				w.err = checkNumbers(w.src, at, next)
+			}
 			next = skipSpace(w.src, next)
 			continue
 		}
@@ -105,7 +137,7 @@ func (w *canonicalWriter) object(i int, without []string) int {
 			w.out = append(w.out, ',')
 		}
 		m.plain, m.from = isASCII(m.name), len(w.out)
-		w.text(quoted)
+		w.text(next)
 		w.out = append(w.out, ':')
 		next = skipSpace(w.src, w.value(at, nil))
 		m.to = len(w.out)

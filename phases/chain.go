@@ -49,6 +49,7 @@ type Chain struct {
 	contexts []string
 	things   []Artifact
 
+	buffers    *Buffers
 	facts      *facts  // of the action as it stands
 	document   *Strict // as Document returns it; nil: not built yet
 	bagChecked bool    // the metadata that the chain began with is valid
@@ -90,13 +91,22 @@ func NewCheckedChain(checked Checked, inv Invocation, metadata Metadata, ceiling
 	if err := ceiling.Validate(); err != nil {
 		return nil, err
 	}
-	return &Chain{
+	first := &struct { // most chains end with the action that they began with
+		chain Chain
+		facts facts
+	}{}
+	first.facts.checked = checked
+	first.chain = Chain{
 		inv:      inv,
 		state:    chainState{action: inv.Action, scopes: inv.Scopes.Intersect(ceiling), metadata: metadata},
 		decision: Allow,
-		facts:    &facts{checked: checked},
-	}, nil
+		facts:    &first.facts,
+	}
+	return &first.chain, nil
 }
+
+// UseBuffers has the chain compute digests in memory that is used again.
+func (c *Chain) UseBuffers(b *Buffers) { c.buffers = b }
 
 // View returns the invocation as the next hook sees it: the action as changed
 // and the scopes as clamped so far.

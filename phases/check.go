@@ -156,10 +156,15 @@ func (c scopeCheck) unknown(why string, names ...string) error {
 }
 
 func (c scopeCheck) tool(tool string, args jsontext.Value) error {
-	c.moved = namesBase(args)
-	switch reachOf(tool) {
+	far := reachOf(tool)
+	switch far {
 	case reachNothing:
 		return nil
+	case reachOpaque:
+		return c.unknown("it cannot be told what the tool touches")
+	}
+	c.moved = namesBase(args)
+	switch far {
 	case reachRead:
 		if err := c.paths("fs_read", c.scopes.FSRead, pathArguments(args), false); err != nil {
 			return err
@@ -180,10 +185,9 @@ func (c scopeCheck) tool(tool string, args jsontext.Value) error {
 		return c.paths("fs_write", c.scopes.FSWrite, names, false)
 	case reachFetch:
 		return c.fetch(args)
-	case reachSearchWeb:
+	default: // reachSearchWeb
 		return c.unknown("a web search does not name its host", "net")
 	}
-	return c.unknown("it cannot be told what the tool touches")
 }
 
 // paths checks files, or, for subtree, everything below directories.

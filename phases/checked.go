@@ -38,6 +38,9 @@ func (c Checked) Tool(inv *Invocation) string {
 	return inv.Tool()
 }
 
+// Covers reports whether action and metadata of the invocation are known to be strict, and of their form.
+func (c Checked) Covers(inv *Invocation) bool { return c.covers(inv) }
+
 // covers reports whether action and metadata of the invocation are those that were checked.
 func (c Checked) covers(inv *Invocation) bool {
 	return c.phase != "" && c.phase == inv.Phase && sameMemory(c.action, inv.Action) && sameMap(c.metadata, inv.Metadata)

@@ -18,69 +18,65 @@ func (inv Invocation) Clone() Invocation {
 	for _, s := range texts {
 		size += len(*s)
 	}
-	for name := range inv.Metadata {
+	values := len(inv.Action)
+	for name, value := range inv.Metadata {
 		size += len(name)
+		values += len(value)
 	}
-	all := make([]byte, 0, size) // in one piece: all of it lives as long as the invocation
-	for _, s := range texts {
-		all = append(all, *s...)
-	}
-	names := make([]string, 0, 16)
-	for name := range inv.Metadata {
-		names, all = append(names, name), append(all, name...)
-	}
-	own := string(all)
+	var all strings.Builder // in one piece: all of it lives as long as the invocation
+	all.Grow(size)
 	take := func(s string) string {
-		n := len(s)
-		s, own = own[:n], own[n:]
-		return s
+		from := all.Len()
+		all.WriteString(s)
+		return all.String()[from:]
 	}
 	for _, s := range texts {
 		*s = take(*s)
 	}
-	inv.Action, inv.Scopes = cloneValue(inv.Action), inv.Scopes.Clone()
+	room := make([]byte, 0, values) // likewise
+	copied := func(v jsontext.Value) jsontext.Value {
+		if v == nil { // nil stays nil: there is none
+			return nil
+		}
+		from := len(room)
+		room = append(room, v...)
+		return room[from:len(room):len(room)]
+	}
+	inv.Action, inv.Scopes = copied(inv.Action), inv.Scopes.Clone()
 	if inv.Metadata != nil {
-		inv.Metadata = cloneMetadata(inv.Metadata, names, take)
+		own := make(map[string]jsontext.Value, len(inv.Metadata))
+		for name, value := range inv.Metadata {
+			own[take(name)] = copied(value)
+		}
+		inv.Metadata = own
 	}
 	return inv
 }
 
-// cloneMetadata copies the named values. take copies a name.
-func cloneMetadata(from map[string]jsontext.Value, names []string, take func(string) string) map[string]jsontext.Value {
-	size := 0
-	for _, name := range names {
-		size += len(from[name])
-	}
-	all := make([]byte, 0, size)
-	to := make(map[string]jsontext.Value, len(names))
-	for _, name := range names {
-		value := from[name]
-		if value != nil { // nil stays nil: there is none
-			at := len(all)
-			all = append(all, value...)
-			value = all[at:len(all):len(all)]
-		}
-		to[take(name)] = value
-	}
-	return to
-}
-
-// Clone returns scopes that share no memory with these.
+// Clone returns scopes that share no memory with these. Nil stays nil: it means everything, and an empty scope means
+// nothing.
 func (s Scopes) Clone() Scopes {
-	return Scopes{FSRead: s.FSRead.clone(), FSWrite: s.FSWrite.clone(), Net: s.Net.clone(), Tools: s.Tools.clone()}
-}
-
-// Clone returns a scope that shares no memory with this one. Nil stays nil: it
-// means everything, and an empty scope means nothing.
-func (s Scope) clone() Scope {
-	if s == nil {
-		return nil
+	all := [...]*Scope{&s.FSRead, &s.FSWrite, &s.Net, &s.Tools}
+	n := 0
+	for _, one := range all {
+		n += len(*one)
 	}
-	out := make(Scope, len(s))
-	for i, p := range s {
-		out[i] = strings.Clone(p)
+	room := make(Scope, 0, n) // of all four, in which each ends with its own
+	for _, one := range all {
+		if *one == nil {
+			continue
+		}
+		from := len(room)
+		for _, pattern := range *one {
+			if pattern == "*" {
+				room = append(room, "*") // which is no memory of the caller's
+			} else {
+				room = append(room, strings.Clone(pattern))
+			}
+		}
+		*one = room[from:len(room):len(room)]
 	}
-	return out
+	return s
 }
 
 // Clone returns a bag whose values share no memory with this one's.

@@ -37,13 +37,14 @@ func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontex
 	if err != nil {
 		return nil, err
 	}
-	md := metadataDocument(inv.Metadata, metadata)
 	var doc documentWriter
-	doc.b = make([]byte, 0, len(action)+len(judged)+len(md)+768) // in most cases it does not grow
-	doc.envelope(&inv)
-	if !inv.ReportedTime.IsZero() {
-		doc.text("reported_time", inv.ReportedTime.UTC().Format(timeFormat))
+	size := len(action) + len(judged) + metadata.size() + 768
+	for key, value := range inv.Metadata {
+		size += len(key) + len(value) + 4
 	}
+	doc.b = make([]byte, 0, size) // in most cases it does not grow
+	doc.envelope(&inv)
+	doc.time("reported_time", inv.ReportedTime)
 	walk(action, skipSpace(action, 0), func(m member) bool {
 		doc.member(action[m.name.start:m.name.end], action[m.value.start:m.value.end])
 		return true
@@ -52,34 +53,34 @@ func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontex
 		doc.raw("judged", judged)
 	}
 	doc.scopes(inv.Scopes)
-	doc.raw("metadata", md)
-	return doc.bytes(), nil
+	doc.metadata(inv.Metadata, metadata)
+	return append(doc.b, '}'), nil
 }
 
-// metadataDocument merges the caller's metadata and the run's bag.
-func metadataDocument(caller map[string]jsontext.Value, metadata Metadata) []byte {
-	var doc, c documentWriter
-	size := 0
-	for key, value := range caller {
-		size += len(key) + len(value) + 4
-	}
-	c.b, doc.b = make([]byte, 0, size+2), make([]byte, 0, size+32)
+// metadata adds the caller's metadata and the run's bag.
+func (d *documentWriter) metadata(caller map[string]jsontext.Value, bag Metadata) {
 	var room [16]string
-	for _, key := range sortedNames(room[:0], caller) {
-		c.raw(key, trim(caller[key]))
+	d.name("metadata")
+	d.b = append(appendQuote(append(d.b, '{'), callerKey), ":{"...)
+	for i, key := range sortedNames(room[:0], caller) {
+		if i > 0 {
+			d.b = append(d.b, ',')
+		}
+		d.b = append(append(appendQuote(d.b, key), ':'), trim(caller[key])...)
 	}
-	doc.raw(callerKey, c.bytes())
-	for _, key := range sortedNames(room[:0], metadata) {
+	d.b = append(d.b, '}')
+	for _, key := range sortedNames(room[:0], bag) {
 		if key == callerKey {
 			continue // reserved; annotate refuses it
 		}
-		var e documentWriter
-		e.raw("value", trim(metadata[key].Value))
-		e.text("hook", metadata[key].Hook)
-		e.text("tier", string(metadata[key].Tier))
-		doc.raw(key, e.bytes())
+		entry := bag[key]
+		d.b = append(appendQuote(append(d.b, ','), key), `:{"value":`...)
+		d.b = append(d.b, trim(entry.Value)...)
+		d.text("hook", entry.Hook)
+		d.text("tier", string(entry.Tier))
+		d.b = append(d.b, '}')
 	}
-	return doc.bytes()
+	d.b = append(d.b, '}')
 }
 
 // sortedNames appends the names of a map in order.
@@ -125,13 +126,25 @@ func (d *documentWriter) text(name, s string) {
 	}
 }
 
+// time adds a time unless it is zero.
+func (d *documentWriter) time(name string, t time.Time) {
+	if !t.IsZero() {
+		d.name(name)
+		d.b = append(t.UTC().AppendFormat(append(d.b, '"'), timeFormat), '"')
+	}
+}
+
 // scopes adds scopes, in normal form.
 func (d *documentWriter) scopes(s Scopes) {
 	d.name("scopes")
 	next := byte('{')
 	s.each(s, func(name string, k ScopeKind, list, _ Scope) {
 		d.b = append(appendQuote(append(d.b, next), name), ':')
-		d.b = appendQuotes(d.b, list.Normalize(k))
+		if list.everything(k) {
+			d.b = append(d.b, `["*"]`...)
+		} else {
+			d.b = appendQuotes(d.b, list.Normalize(k))
+		}
 		next = ','
 	})
 	d.b = append(d.b, '}')
@@ -147,9 +160,7 @@ func (d *documentWriter) envelope(inv *Invocation) {
 	d.text("run", inv.Run)
 	d.text("user", inv.User)
 	d.text("cwd", inv.CWD)
-	if !inv.Time.IsZero() {
-		d.text("time", inv.Time.UTC().Format(timeFormat))
-	}
+	d.time("time", inv.Time)
 }
 
 func (d *documentWriter) bytes() []byte {

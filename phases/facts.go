@@ -7,10 +7,12 @@ import "github.com/go-json-experiment/json/jsontext"
 type facts struct {
 	checked Checked // may be about the action
 
-	action *Strict
+	action *Strict // in room
+	room   Strict
 	named  bool
 	tool   string
 	names  []string
+	one    [1]string      // names, where it is the tool's own alone
 	judged jsontext.Value // as in the input document; nil: nothing to say
 
 	digested  bool
@@ -27,6 +29,11 @@ func (f *facts) name(inv *Invocation) {
 	if f.tool = f.checked.Tool(inv); f.tool == "" {
 		return
 	}
+	if inv.plainExec(f.tool) {
+		f.one[0] = f.tool
+		f.names = f.one[:]
+		return
+	}
 	j := inv.judge(f.tool)
 	f.names, f.judged = append([]string{f.tool}, j.as...), j.document()
 }
@@ -34,7 +41,8 @@ func (f *facts) name(inv *Invocation) {
 // Action is the action as it stands.
 func (c *Chain) Action() *Strict {
 	if c.facts.action == nil {
-		c.facts.action = &Strict{raw: trim(c.state.action)}
+		c.facts.action = &c.facts.room
+		c.facts.room.raw = trim(c.state.action)
 	}
 	return c.facts.action
 }
@@ -59,7 +67,7 @@ func (c *Chain) digest() (string, error) {
 	f := c.facts
 	if !f.digested {
 		f.digested = true
-		f.digest, f.digestErr = digestStrict(c.inv.Phase, c.state.action)
+		f.digest, f.digestErr = c.buffers.digestStrict(c.inv.Phase, c.state.action)
 	}
 	return f.digest, f.digestErr
 }

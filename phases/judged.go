@@ -94,10 +94,12 @@ func (inv *Invocation) native() string {
 
 // takesCode reports tools that run text of another language than that of a POSIX shell.
 func (inv *Invocation) takesCode() bool {
-	switch name := foldTool(inv.native()); inv.Runtime {
+	switch inv.Runtime {
 	case "claude-code":
+		name := foldTool(inv.native())
 		return name == "powershell" || name == "repl" || name == "eval"
 	case "codex":
+		name := foldTool(inv.native())
 		return name == "jsrepl" || name == "codemode"
 	}
 	return false
@@ -112,27 +114,56 @@ func (inv *Invocation) ownScript() bool {
 // findCommands notes the arguments that a tool runs.
 func (j *judged) findCommands(args jsontext.Value) {
 	eachMember(args, (*Place)(nil).Member("args"), true, func(name string, at *Place, value jsontext.Value, lone bool) {
-		switch name {
-		case "command", "cmd", "commandline", "cmdline", "shellcommand", "bashcommand", "bash":
+		switch runOf(name) {
+		case runArgv:
 			if j.foreign {
 				j.noteLeaves(&j.found.code, at, value)
 			} else {
 				j.noteArgv(&j.found.commands, at, value)
 			}
-		case "commands", "cmds":
+		case runLines:
 			j.noteLeaves(&j.found.commands, at, value)
-		case "script", "scripts":
+		case runScript:
 			j.noteLeaves(&j.found.code, at, value)
-		case "code":
+		case runCode:
 			if lone {
 				j.noteLeaves(&j.found.code, at, value)
 			}
-		case "shell":
+		case runShell:
 			if s, ok := GetString(value, ""); lone && ok && !programPath().MatchString(s) {
 				j.note(&j.found.commands, at, true)
 			}
 		}
 	})
+}
+
+// run is how a tool runs an argument.
+type run uint8
+
+const (
+	runNothing run = iota // it does not run it
+	runArgv               // as a command, or as words of one
+	runLines              // as commands
+	runScript             // as text of some language
+	runCode               // the same, where no list is round it
+	runShell              // by it, or as a command
+)
+
+// runOf takes the folded name of an argument.
+func runOf(name string) run {
+	switch name {
+	case "command", "cmd", "commandline", "cmdline", "shellcommand", "bashcommand", "bash":
+		return runArgv
+	case "commands", "cmds":
+		return runLines
+	case "script", "scripts":
+		return runScript
+	case "code":
+		return runCode
+	case "shell":
+		return runShell
+	}
+	return runNothing
 }
 
 // programPath matches what a member "shell" holds that names the shell to use.

@@ -38,6 +38,9 @@ func ToolRuntimes() []string {
 
 // foldTool maps spellings of one name together: Bash, run_shell_command, apply-patch, multiEdit.
 func foldTool(s string) string {
+	if isFolded(s) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'A' && r <= 'Z':
@@ -47,6 +50,16 @@ func foldTool(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// isFolded reports that foldTool changes nothing.
+func isFolded(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < '0' || c > '9' && c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return true
 }
 
 // toolIndex maps folded names to normalised ones, for each runtime that has a table and, as "", for

@@ -47,26 +47,31 @@ func (k Keys) Digest(u Use, original []byte) string {
 	if len(k[u]) < minDigestKey {
 		return ""
 	}
-	return keyedDigest(hmac.New(sha256.New, k[u]), original)
+	return (&keyed{hash: hmac.New(sha256.New, k[u])}).digest(original)
 }
 
-func keyedDigest(h hash.Hash, original []byte) string {
-	h.Write(original)
+// keyed is a hash with a key in it, and where it puts its sum.
+type keyed struct {
+	hash hash.Hash
+	sum  [sha256.Size]byte
+}
+
+func (k *keyed) digest(original []byte) string {
+	k.hash.Write(original)
 	const head = "hmac-sha256:"
-	var sum [sha256.Size]byte
-	var text [len(head) + 2*len(sum)]byte
-	return string(hex.AppendEncode(append(text[:0], head...), h.Sum(sum[:0])))
+	var text [len(head) + 2*len(k.sum)]byte
+	return string(hex.AppendEncode(append(text[:0], head...), k.hash.Sum(k.sum[:0])))
 }
 
 // Hasher is a Digester that says what its Keys say. It uses its hashes again, with the keys in them.
-type Hasher struct{ idle map[Use]*sync.Pool } // of hash.Hash
+type Hasher struct{ idle map[Use]*sync.Pool } // of *keyed
 
 // NewHasher makes a Hasher of keys that are complete.
 func NewHasher(keys Keys) *Hasher {
 	h := &Hasher{idle: map[Use]*sync.Pool{}}
 	for use, key := range keys {
 		if len(key) >= minDigestKey {
-			h.idle[use] = &sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}
+			h.idle[use] = &sync.Pool{New: func() any { return &keyed{hash: hmac.New(sha256.New, key)} }}
 		}
 	}
 	return h
@@ -78,10 +83,10 @@ func (h *Hasher) Digest(u Use, original []byte) string {
 	if idle == nil {
 		return ""
 	}
-	one, _ := idle.Get().(hash.Hash) // nothing else is in it
+	one, _ := idle.Get().(*keyed) // nothing else is in it
 	defer idle.Put(one)
-	one.Reset()
-	return keyedDigest(one, original)
+	one.hash.Reset()
+	return one.digest(original)
 }
 
 // The digests in events are of these documents. With originals and keys a
@@ -107,7 +112,7 @@ func EffectsDocument(list []phases.Effect) ([]byte, error) { return encoded(effe
 
 func inputOf(inv *Invocation) input {
 	return input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried,
-		Time: inv.Time, Reported: inv.ReportedTime}
+		Time: inv.Time, Reported: inv.ReportedTime, strict: inv.Checked.Covers(&inv.Invocation)}
 }
 
 func outputOf(v *phases.Verdict, wrote phases.Metadata) output {

@@ -17,7 +17,7 @@ import (
 func encoded(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(true)) }
 
 func (in *input) encoded() ([]byte, error) {
-	d := payload{out: make([]byte, 0, len(in.Action)+256+in.metadataBytes()), ok: true}
+	d := payload{out: make([]byte, 0, len(in.Action)+256+in.metadataBytes()), ok: true, strict: in.strict}
 	d.value(`{"action":`, in.Action)
 	if in.CWD != "" {
 		d.text(`,"cwd":`, in.CWD)
@@ -26,14 +26,18 @@ func (in *input) encoded() ([]byte, error) {
 	if in.Metadata != nil {
 		d.values(`,"metadata":`, in.Metadata)
 	}
-	if in.Carried != nil {
+	if d.strict = false; in.Carried != nil {
 		d.metadata(`,"carried":`, in.Carried)
 	}
 	d.time(`,"time":`, in.Time)
 	if !in.Reported.IsZero() {
 		d.time(`,"reported_time":`, in.Reported)
 	}
-	return d.done(in)
+	if !d.ok {
+		all := *in
+		return encoded(&all)
+	}
+	return append(d.out, '}'), nil
 }
 
 // metadataBytes is about how long the metadata is.
@@ -65,21 +69,18 @@ func (o *output) encoded() ([]byte, error) {
 	if o.Artifacts != nil {
 		d.out = append(d.out, `,"artifacts":[]`...)
 	}
-	return d.done(o)
+	if !d.ok {
+		all := *o
+		return encoded(&all)
+	}
+	return append(d.out, '}'), nil
 }
 
 // payload appends members while it can tell what the library would write.
 type payload struct {
-	out []byte
-	ok  bool
-}
-
-// done closes the payload, which is v.
-func (d *payload) done(v any) ([]byte, error) {
-	if !d.ok {
-		return encoded(v)
-	}
-	return append(d.out, '}'), nil
+	out    []byte
+	ok     bool
+	strict bool // values were checked before
 }
 
 func (d *payload) text(name, s string) {
@@ -135,7 +136,8 @@ func (d *payload) scopes(name string, s phases.Scopes) {
 // values appends the caller's metadata.
 func (d *payload) values(name string, md map[string]jsontext.Value) {
 	d.out = append(append(d.out, name...), '{')
-	for i, key := range sorted(d, md) {
+	var room [8]string
+	for i, key := range sorted(d, room[:0], md) {
 		if i > 0 {
 			d.out = append(d.out, ',')
 		}
@@ -148,7 +150,8 @@ func (d *payload) values(name string, md map[string]jsontext.Value) {
 // metadata appends a run's.
 func (d *payload) metadata(name string, md phases.Metadata) {
 	d.out = append(append(d.out, name...), '{')
-	for i, key := range sorted(d, md) {
+	var room [8]string
+	for i, key := range sorted(d, room[:0], md) {
 		if i > 0 {
 			d.out = append(d.out, ',')
 		}
@@ -164,7 +167,7 @@ func (d *payload) metadata(name string, md phases.Metadata) {
 
 // value appends a value as the library writes it: without white space, and with strings in their shortest spelling.
 func (d *payload) value(name string, v jsontext.Value) {
-	if !d.ok || !phases.IsStrict(v) { // the library says what is wrong with it
+	if !d.ok || !d.strict && !phases.IsStrict(v) { // the library says what is wrong with it
 		d.ok = false
 		return
 	}
@@ -186,8 +189,8 @@ func (d *payload) value(name string, v jsontext.Value) {
 
 // string appends the string with which v begins, and returns its length there.
 func (d *payload) string(v []byte) int {
-	end := closing(v, 0) + 1
-	if phases.Shortest(v[:end]) {
+	end, shortest := phases.StringLen(v)
+	if shortest {
 		d.out = append(d.out, v[:end]...)
 	} else {
 		d.quote(phases.Unquote(v[:end]))
@@ -195,10 +198,8 @@ func (d *payload) string(v []byte) int {
 	return end
 }
 
-// sorted returns the names of the map in order. The order of others than those of ASCII is the library's to know.
-func sorted[V any](d *payload, md map[string]V) []string {
-	var room [8]string
-	names := room[:0]
+// sorted appends the names of the map in order. The order of others than those of ASCII is the library's to know.
+func sorted[V any](d *payload, names []string, md map[string]V) []string {
 	for name := range md {
 		names = append(names, name)
 		for i := range len(name) {

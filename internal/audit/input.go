@@ -19,6 +19,8 @@ type input struct {
 	Carried  phases.Metadata           `json:"carried,omitzero"`       // the run's, before the chain
 	Time     time.Time                 `json:"time"`                   // what hooks read as the time
 	Reported time.Time                 `json:"reported_time,omitzero"` // what the caller said
+
+	strict bool // Action and Metadata are known to be strict JSON
 }
 
 // Input is what one attempt at an invocation came in with. It is redacted when that

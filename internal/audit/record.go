@@ -75,6 +75,7 @@ type Buffers = eventbytes.Pool
 // Invocation is what the record of a verdict says about the invocation.
 type Invocation struct {
 	phases.Invocation
+	Checked        phases.Checked // what is known of it
 	Tool           string
 	PolicyRevision string
 	Carried        phases.Metadata // the run's metadata as the hooks found it, stored form
@@ -97,11 +98,9 @@ type Record struct {
 	Verdict phases.Event
 }
 
-// Events returns the events in the order in which they are stored.
-func (r *Record) Events() []phases.Event {
-	events := make([]phases.Event, 0, len(r.Hooks)+1)
-	return append(append(events, r.Hooks...), r.Verdict)
-}
+// Events returns the events in the order in which they are stored. They are those of the record where it has room
+// for them: the caller changes none of them.
+func (r *Record) Events() []phases.Event { return append(r.Hooks, r.Verdict) }
 
 // tool is a tool's name as it stands in events. It comes from the caller.
 func (b *Builder) tool(name string) string {
@@ -172,7 +171,9 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 	c.output(OutputDocument(v, wrote))
 	e.Reason = c.text(v.Reason, maxReason)
 	e.Notes = c.texts(v.Notes, maxNote)
-	errs = append(errs, c.err)
+	if c.err != nil {
+		errs = append(errs, c.err)
+	}
 	for _, h := range v.Hooks {
 		e.Fuel += h.Fuel
 		e.Hostcalls += h.Hostcalls
@@ -180,12 +181,14 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 		e.MemoryPeak = max(e.MemoryPeak, h.MemoryPeak)
 	}
 	if len(turns) > 0 {
-		rec.Hooks = make([]phases.Event, 0, len(turns))
+		rec.Hooks = make([]phases.Event, 0, len(turns)+1) // for the verdict's, too: see Events
 	}
 	for i := range turns {
 		ev, err := b.Turn(inv, &turns[i], at)
 		rec.Hooks = append(rec.Hooks, ev)
-		errs = append(errs, err)
+		if err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		rec.strip()
