@@ -23,8 +23,9 @@ type chain struct {
 	left     time.Duration // what the enforcing hooks may still take
 	leftObs  time.Duration // what the observing hooks may still take
 	judged   map[*binding]int
-	acted    map[string]bool   // bindings whose turn counted
-	byName   map[*binding]bool // bindings that are asked; true: by the tool's own name
+	acted    map[string]bool   // bindings whose turn counted, where the operator requires some
+	before   []*binding        // that are asked
+	carried  map[*binding]bool // those of them that are asked only for what the call carries
 	fault    *phases.Fault     // the failure that blocked, if one did
 	late     *phases.Fault     // the failure that blocked when the record was made
 	reports  []phases.HookReport
@@ -33,6 +34,7 @@ type chain struct {
 	retries  map[string]int
 	retried  bool
 	stateNow map[stateKey]bool // keys that this attempt has read
+	room     [4]*binding       // for the validators, where they are few
 
 	leaseChanges []leaseChange // what turns that count have done with leases
 	stateReads   []StateRead
@@ -53,9 +55,8 @@ func (i *invocation) newChain(md phases.Metadata) (*chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chain{invocation: i, words: words, left: i.snap.budget, leftObs: i.snap.budget,
-		judged: map[*binding]int{}, acted: map[string]bool{}, byName: map[*binding]bool{},
-		stateNow: map[stateKey]bool{}}
+	words.UseBuffers(&i.kernel.buffers)
+	c := &chain{invocation: i, words: words, left: i.snap.budget, leftObs: i.snap.budget}
 	if i.kernel.options.UnsafeFailOpen {
 		c.notes = append(c.notes, "UNSAFE: fail-open is on, hooks that fail do not block")
 	}
@@ -91,20 +92,32 @@ func (c *chain) run(ctx context.Context) {
 	}
 	c.noteJudged()
 	asked := c.asked()
-	mutators := slices.DeleteFunc(slices.Clone(asked), func(b *binding) bool {
-		return b.mode == phases.Observe || !b.mutates(c.invocation.inv.Phase)
-	})
+	turns := min(len(asked), usualTurns)
+	c.reports, c.turns = make([]phases.HookReport, 0, turns), make([]audit.Turn, 0, turns)
+	var mutators []*binding
+	for _, b := range asked {
+		if b.mode != phases.Observe && b.mutates(c.invocation.inv.Phase) {
+			mutators = append(mutators, b)
+		}
+	}
 	for _, b := range mutators {
 		if c.words.Stopped() {
 			break
 		}
 		c.count(b, phases.PassMutate, c.turn(ctx, b, phases.PassMutate, c.left))
+		if c.judged == nil {
+			c.judged = map[*binding]int{}
+		}
 		c.judged[b] = c.words.Revision()
 	}
 	if c.words.Revision() > 0 { // what the mutators left may be judged as something else
 		asked = c.asked()
 	}
-	var validators, observers []*binding
+	var observers []*binding
+	validators := c.room[:0]
+	if len(asked) > len(c.room) {
+		validators = make([]*binding, 0, len(asked))
+	}
 	for _, b := range asked {
 		if b.mode == phases.Observe {
 			observers = append(observers, b)
@@ -131,27 +144,29 @@ func (c *chain) run(ctx context.Context) {
 	}
 }
 
+// usualTurns is how many turns there is room for from the beginning.
+const usualTurns = 16
+
 // asked returns the hooks that are asked about the action as it stands, in the order in which they
-// run. A hook that was asked once stays: a change by a mutator takes no judge away.
+// run. A hook that was asked once stays: a change by a mutator takes no judge away. The caller changes
+// nothing in the slice.
 func (c *chain) asked() []*binding {
 	view := c.words.View()
 	names := c.words.ToolNames()
 	index := c.invocation.snap.index
-	list := slices.Clone(index.hooks(&view, names))
-	for b := range c.byName {
-		list = append(list, b)
+	list := index.hooks(&view, names)
+	if len(c.before) > 0 {
+		list = inOrder(slices.Concat(list, c.before))
 	}
-	if len(c.byName) > 0 {
-		list = inOrder(list)
-	}
-	own := map[*binding]bool{}
+	c.before, c.carried = list, nil
 	if len(names) > 1 {
-		for _, b := range index.hooks(&view, names[:1]) {
-			own[b] = true
+		c.carried = map[*binding]bool{}
+		for _, b := range list {
+			c.carried[b] = true
 		}
-	}
-	for _, b := range list {
-		c.byName[b] = len(names) <= 1 || own[b]
+		for _, b := range index.hooks(&view, names[:1]) {
+			delete(c.carried, b)
+		}
 	}
 	return list
 }
@@ -163,10 +178,9 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 	if len(list) == 0 {
 		return
 	}
-	ahead, cancel := context.WithCancel(ctx)
-	defer cancel()
 	input := inputOf(c.words)
-	results := c.ahead(ctx, ahead, list, input)
+	results, cancel := c.ahead(ctx, list, input)
+	defer cancel()
 	for n, b := range list {
 		var result turnResult
 		if results != nil && results[n] != nil {
@@ -182,29 +196,33 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 }
 
 // ahead starts the validators that reach nothing outside of the sandbox, as many
-// at once as there are processors. A result is dropped unless its turn comes. ctx,
-// derived from the caller's, ends when the chain waits for no more results; when the
-// caller's own ends, every turn still has to give one.
-func (c *chain) ahead(caller, ctx context.Context, list []*binding, input turnInput) []chan turnResult {
-	var can []int
-	for n, b := range list {
-		if b.ahead && b.fault == nil {
-			can = append(can, n)
+// at once as there are processors. A result is dropped unless its turn comes. The caller
+// calls cancel when the chain waits for no more results; when the caller's own context
+// ends, every turn still has to give one.
+func (c *chain) ahead(caller context.Context, list []*binding, input turnInput) (results []chan turnResult,
+	cancel func()) {
+	can := 0
+	for _, b := range list {
+		if b.mayRunAhead() {
+			can++
 		}
 	}
-	if c.invocation.kernel.options.Sequential || c.invocation.parentBudget.nested() || len(can) < 2 ||
+	if c.invocation.kernel.options.Sequential || c.invocation.parentBudget.nested() || can < 2 ||
 		runtime.GOMAXPROCS(0) < 2 {
-		return nil
+		return nil, func() {}
 	}
-	results := make([]chan turnResult, len(list))
+	ctx, cancel := context.WithCancel(caller)
+	results = make([]chan turnResult, len(list))
 	left := c.left
-	next := make(chan int, len(can))
-	for _, n := range can {
-		results[n] = make(chan turnResult, 1)
-		next <- n
+	next := make(chan int, can)
+	for n, b := range list {
+		if b.mayRunAhead() {
+			results[n] = make(chan turnResult, 1)
+			next <- n
+		}
 	}
 	close(next)
-	for range min(runtime.GOMAXPROCS(0), len(can)) {
+	for range min(runtime.GOMAXPROCS(0), can) {
 		go func() {
 			for n := range next {
 				if ctx.Err() != nil && caller.Err() == nil {
@@ -214,8 +232,10 @@ func (c *chain) ahead(caller, ctx context.Context, list []*binding, input turnIn
 			}
 		}()
 	}
-	return results
+	return results, cancel
 }
+
+func (b *binding) mayRunAhead() bool { return b.ahead && b.fault == nil }
 
 // require blocks when a hook that the operator wants to have run did not.
 func (c *chain) require() {

@@ -52,7 +52,10 @@ type clocks struct {
 }
 
 // Now reads the kernel's clocks, and asks no store: Instant.High is not set.
-func (k *Kernel) Now() leases.Instant { return leases.At(clocks{k.options.Clock, k.options.Boot}) }
+func (k *Kernel) Now() leases.Instant {
+	boot, since := k.options.Boot.Boot()
+	return leases.Instant{Wall: k.options.Clock.Now(), Boot: boot, Since: since}
+}
 
 // at reads the clocks. A time stamped in another boot is held to the highest time that the store
 // had seen when this process first asked. If the store cannot say, the next call asks again: the

@@ -34,9 +34,12 @@ type ending struct {
 // their answers change the verdict. Audit hooks see the record before it is staged. One batch
 // holds everything that counts only together with the verdict, and its commit comes last: a
 // verdict is released only after its record is durable.
-func (i *invocation) finish(ctx context.Context, chain *chain, run RunState, latch *Latch) (phases.Verdict, error) {
+//
+// whole is ctx without its end.
+func (i *invocation) finish(ctx, whole context.Context, chain *chain, run RunState,
+	latch *Latch) (phases.Verdict, error) {
 	end := &ending{invocation: i, chain: chain, run: run, latch: latch}
-	if err := end.conclude(ctx); err != nil {
+	if err := end.conclude(ctx, whole); err != nil {
 		return end.verdict, err // ErrConflict: the next attempt begins anew
 	}
 	end.makeRecord(ctx)
@@ -63,7 +66,7 @@ func (i *invocation) finish(ctx context.Context, chain *chain, run RunState, lat
 // conclude turns the verdict of the hooks into the final one: the queue of approvals, the
 // leases and the caller's context each have a say. The only error is ErrConflict; any other
 // failure makes the verdict a block.
-func (e *ending) conclude(ctx context.Context) error {
+func (e *ending) conclude(ctx, whole context.Context) error {
 	i, verdict := e.invocation, &e.verdict
 	*verdict, e.failure = e.chain.verdict(e.run)
 	if i.recorder.on() {
@@ -80,7 +83,7 @@ func (e *ending) conclude(ctx context.Context) error {
 	if err != nil {
 		e.failure = err
 	}
-	changes, err := i.planLeases(context.WithoutCancel(ctx), e.chain, verdict)
+	changes, err := i.planLeases(whole, e.chain, verdict)
 	if errors.Is(err, ErrConflict) {
 		return err
 	}
@@ -147,11 +150,12 @@ func (e *ending) stageRun(batch *Batch) {
 	if !e.invocation.carries {
 		return
 	}
-	key := e.invocation.inv.RunKey()
 	switch {
 	case e.metadata != nil:
-		batch.Run = &RunWrite{Key: key, Version: e.run.Version, Metadata: e.verdict.Metadata, Retries: e.chain.retries}
+		batch.Run = &RunWrite{Key: e.invocation.inv.RunKey(), Version: e.run.Version, Metadata: e.verdict.Metadata,
+			Retries: e.chain.retries}
 	case e.run.Version > 0:
+		key := e.invocation.inv.RunKey()
 		batch.TouchRun = &key
 	}
 }

@@ -33,6 +33,8 @@ type Kernel struct {
 	reloading sync.Mutex
 	closed    bool
 
+	buffers phases.Buffers // of canonical forms
+
 	claims claims
 	left   leftBehind
 

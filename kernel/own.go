@@ -69,8 +69,10 @@ func ownDecision(d approvals.Decision) approvals.Decision {
 // owned returns a hook's answer, on memory of the kernel's own: a Loader's hooks
 // may answer out of buffers that their next turn uses again.
 func (o Outcome) owned() Outcome {
-	report := phases.HookReport{Effects: o.Effects}
-	o.Effects = phases.Verdict{Hooks: []phases.HookReport{report}}.Clone().Hooks[0].Effects
+	if o.Effects != nil {
+		report := phases.HookReport{Effects: o.Effects}
+		o.Effects = phases.Verdict{Hooks: []phases.HookReport{report}}.Clone().Hooks[0].Effects
+	}
 	o.StateReads, o.StateWrites = slices.Clone(o.StateReads), slices.Clone(o.StateWrites)
 	for n := range o.StateWrites {
 		o.StateWrites[n].Value = bytes.Clone(o.StateWrites[n].Value)

@@ -15,7 +15,7 @@ import (
 // stored, or nil when there is nothing to store. The verdict gets the redacted values: the
 // run carries them from now on.
 func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, chain *chain) (phases.Metadata, error) {
-	changed := phases.Metadata{}
+	var changed phases.Metadata
 	for key, entry := range verdict.Metadata {
 		old, ok := run.Metadata[key]
 		if ok && string(old.Value) == string(entry.Value) && old.Hook == entry.Hook && old.Tier == entry.Tier {
@@ -33,10 +33,16 @@ func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, chai
 				verdict.Notes = append(verdict.Notes, note)
 			}
 		}
+		if changed == nil {
+			changed = phases.Metadata{}
+		}
 		changed[key] = entry
 	}
-	if len(changed) == 0 && !chain.retried {
-		return nil, nil
+	if len(changed) == 0 {
+		if !chain.retried {
+			return nil, nil
+		}
+		changed = phases.Metadata{}
 	}
 	if note := "metadata is not carried along: the invocation names no session"; !i.carries &&
 		!slices.Contains(verdict.Notes, note) {
@@ -81,7 +87,9 @@ func (i *invocation) record(ctx context.Context, chain *chain, run RunState, ver
 	if verdict.Masked == nil {
 		verdict.Masked = []string{}
 	}
-	record.Verdict.Seed = hex.EncodeToString(i.seed[:])
+	var seed [2 * len(i.seed)]byte
+	hex.Encode(seed[:], i.seed[:])
+	record.Verdict.Seed = string(seed[:])
 	events := record.Events()
 	for n := range turns {
 		turns[n].ID = newID(at)

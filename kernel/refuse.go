@@ -216,7 +216,11 @@ const pruneEvery = time.Hour
 
 func (k *Kernel) pruneDue(now time.Time) bool {
 	last := k.pruned.Load()
-	return (last == nil || now.Sub(*last) >= pruneEvery) && k.pruned.CompareAndSwap(last, &now)
+	if last != nil && now.Sub(*last) < pruneEvery {
+		return false
+	}
+	next := now
+	return k.pruned.CompareAndSwap(last, &next)
 }
 
 func (k *Kernel) sweep(ctx context.Context) {

@@ -117,7 +117,7 @@ func (c *chain) noteJudged() {
 // dropGrant takes a permission back that a hook gives to a call which it sees only for what the call
 // carries: the hook knows the tool by a name that the tool does not have.
 func (c *chain) dropGrant(b *binding, o *Outcome) {
-	if own, asked := c.byName[b]; own || !asked {
+	if !c.carried[b] {
 		return
 	}
 	before := len(o.Effects)

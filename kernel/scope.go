@@ -26,7 +26,9 @@ type turnScope struct {
 	snap   *snapshot
 	depth  int // of the invocation that the turn belongs to
 
-	secrets func() Redactor // of that invocation
+	asker *invocation // that invocation, whose secrets are known; nil: it knows none
+
+	context turnContext // see inside
 
 	mu      sync.Mutex
 	began   time.Time
@@ -35,6 +37,31 @@ type turnScope struct {
 	waited  time.Duration // in calls that have ended
 	nested  time.Duration // that hooks took which ran on behalf of this turn
 	ended   bool          // the turn was left behind: it makes no calls any more
+}
+
+// of begins a turn of the invocation.
+func (s *turnScope) of(i *invocation, began time.Time, left time.Duration) {
+	s.kernel, s.snap, s.depth, s.asker, s.began, s.time = i.kernel, i.snap, i.depth(), i, began, left
+}
+
+// turnContext is the context of a turn.
+type turnContext struct {
+	context.Context
+	scope *turnScope
+}
+
+// Value implements context.Context.
+func (c *turnContext) Value(key any) any {
+	if key == (turnKey{}) {
+		return c.scope
+	}
+	return c.Context.Value(key)
+}
+
+// inside returns a context for the turn. It is asked for once.
+func (s *turnScope) inside(ctx context.Context) context.Context {
+	s.context = turnContext{ctx, s}
+	return &s.context
 }
 
 // scopeOf returns the turn on whose behalf the context's work is done, or nil.

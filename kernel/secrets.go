@@ -14,8 +14,11 @@ import (
 // shares its known secrets with the invocation that the turn belongs to. They take turns in one
 // goroutine.
 func (i *invocation) audit() *audit.Builder {
-	if i.secrets == nil && i.parentBudget.nested() && i.parentBudget.scope.secrets != nil {
-		i.secrets = i.parentBudget.scope.secrets()
+	if i.builder.Redactor != nil {
+		return &i.builder
+	}
+	if i.secrets == nil && i.parentBudget.nested() && i.parentBudget.scope.asker != nil {
+		i.secrets = i.parentBudget.scope.asker.redactor()
 	}
 	if i.secrets == nil {
 		i.secrets = i.kernel.options.Redactor
@@ -23,8 +26,8 @@ func (i *invocation) audit() *audit.Builder {
 			i.secrets = r.Remember()
 		}
 	}
-	return &audit.Builder{Redactor: i.secrets, Digester: i.kernel.options.Digester,
-		Buffers: i.kernel.audit.Buffers}
+	i.builder = audit.Builder{Redactor: i.secrets, Digester: i.kernel.options.Digester, Buffers: i.kernel.audit.Buffers}
+	return &i.builder
 }
 
 // secretName refuses a turn that would use a secret as the name of metadata or of state. Values

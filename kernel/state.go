@@ -29,6 +29,9 @@ var _ hostcalls.StateReader = (*stateReader)(nil)
 // commit. Text is redacted like everything else that is stored; binary values are
 // the hook's own encoding and are kept.
 func (c *chain) takeState(binding *binding, outcome *Outcome) {
+	if len(outcome.StateReads)+len(outcome.StateWrites) == 0 {
+		return
+	}
 	ns := namespace(binding)
 	written := map[string]bool{}
 	for _, w := range c.stateWrites {
@@ -40,6 +43,9 @@ func (c *chain) takeState(binding *binding, outcome *Outcome) {
 		k := stateKey{ns, r.Key}
 		if c.stateNow[k] {
 			continue // the first read of the invocation is the one that has to hold
+		}
+		if c.stateNow == nil {
+			c.stateNow = map[stateKey]bool{}
 		}
 		c.stateNow[k] = true
 		c.stateReads = append(c.stateReads, StateRead{Namespace: ns, Key: r.Key, Version: r.Version})

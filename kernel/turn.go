@@ -69,7 +69,7 @@ func (c *chain) call(ctx context.Context, b *binding, pass phases.Pass, left tim
 
 func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, left time.Duration,
 	input turnInput) (result turnResult) {
-	view, doc := input.view, input.document
+	doc := input.document
 	result.input, result.start = doc.Bytes(), time.Now()
 	if binding.fault != nil {
 		result.fault, result.trust = binding.fault, binding.trust
@@ -94,9 +94,15 @@ func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, 
 		}
 	}
 	observe := binding.mode == phases.Observe
-	scope := &turnScope{kernel: c.invocation.kernel, snap: c.invocation.snap, depth: c.invocation.depth(),
-		secrets: c.invocation.redactor, began: result.start, time: left}
-	calls := &turnCalls{invocation: c.invocation, binding: binding, pass: pass, view: view, scope: scope}
+	own := &struct { // of the turn, in one piece
+		scope turnScope
+		calls turnCalls
+		state stateReader
+	}{}
+	own.scope.of(c.invocation, result.start, left)
+	own.calls = turnCalls{invocation: c.invocation, binding: binding, pass: pass, view: input.view, scope: &own.scope}
+	own.state = stateReader{store: c.invocation.kernel.options.Store, namespace: namespace(binding)}
+	scope, calls, view := &own.scope, &own.calls, &own.calls.view
 	turn := Turn{
 		Fuel: fuel, Timeout: min(binding.timeout, left), Ceiling: min(ceilingFactor*binding.timeout, left),
 		Session: hostcalls.SessionConfig{
@@ -107,7 +113,7 @@ func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, 
 			Time:   c.invocation.inv.Time, Seed: c.invocation.turnSeed(binding.spec.Name, pass),
 			Home: c.invocation.kernel.options.Home,
 			CWD:  view.CWD, Scopes: view.Scopes,
-			Observe: observe, State: &stateReader{store: c.invocation.kernel.options.Store, namespace: namespace(binding)},
+			Observe: observe, State: &own.state,
 			HTTP: calls, Files: c.invocation.kernel.options.Files,
 		},
 	}
@@ -119,7 +125,7 @@ func (c *chain) callOn(ctx context.Context, binding *binding, pass phases.Pass, 
 	}
 	var ledger *turnLedger
 	if !binding.ahead { // one that may run ahead has no such calls, and would read what others are about to change
-		ledger = c.ledger(binding, &view)
+		ledger = c.ledger(binding, view)
 		turn.Session.Leases = waitingLedger{ledger, scope}
 	}
 	if c.invocation.recorder.on() {
@@ -233,7 +239,12 @@ func (c *chain) count(binding *binding, pass phases.Pass, result turnResult) {
 		}
 		return
 	}
-	c.acted[binding.spec.Name] = true
+	if len(c.invocation.snap.require) > 0 {
+		if c.acted == nil {
+			c.acted = map[string]bool{}
+		}
+		c.acted[binding.spec.Name] = true
+	}
 	c.takeState(binding, &result.outcome)
 	c.takeLeaseChanges(binding, result.leaseChanges)
 }

@@ -117,7 +117,7 @@ func (c *chain) perform(ctx context.Context, binding *binding, turn Turn,
 	if binding.watched || c.invocation.kernel.options.Untimed > 0 {
 		return c.watch(ctx, binding, turn, scope)
 	}
-	out, err = binding.loaded.Hook.Run(context.WithValue(ctx, turnKey{}, scope), turn)
+	out, err = binding.loaded.Hook.Run(scope.inside(ctx), turn)
 	return out, err, false
 }
 
@@ -130,7 +130,7 @@ func (c *chain) watch(ctx context.Context, binding *binding, turn Turn,
 		out Outcome
 		err error
 	}
-	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, turnKey{}, scope))
+	ctx, cancel := context.WithCancelCause(scope.inside(ctx))
 	defer cancel(nil)
 	done := make(chan answer, 1)
 	go func() {
