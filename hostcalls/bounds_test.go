@@ -125,7 +125,8 @@ func TestBoundsOfTurns(t *testing.T) {
 	want := Limits{Input: 1 << 20, Effects: 64, EffectBytes: 1 << 20, Calls: 32, Reply: 1 << 20, Logs: 64}
 	own := Limits{Input: 1, Effects: 2, EffectBytes: 3, Calls: 4, Reply: 5, Logs: 6}
 	for got, want := range map[Limits]Limits{zero: want, negative: want, own: own} {
-		if diff := cmp.Diff(want, got.withDefaults()); diff != "" {
+		got.setDefaults()
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", got, diff)
 		}
 	}

@@ -35,18 +35,19 @@ func DefaultLimits() Limits {
 	return Limits{Input: 1 << 20, Effects: 64, EffectBytes: 1 << 20, Calls: 32, Reply: 1 << 20, Logs: 64}
 }
 
-func (l Limits) withDefaults() Limits {
+// setDefaults replaces what is not set.
+func (l *Limits) setDefaults() {
 	d := DefaultLimits()
-	set := func(v *int, def int) {
-		if *v <= 0 {
-			*v = def
-		}
+	positive(&l.Input, d.Input)
+	positive(&l.Effects, d.Effects)
+	positive(&l.EffectBytes, d.EffectBytes)
+	positive(&l.Calls, d.Calls)
+	positive(&l.Reply, d.Reply)
+	positive(&l.Logs, d.Logs)
+}
+
+func positive(v *int, otherwise int) {
+	if *v <= 0 {
+		*v = otherwise
 	}
-	set(&l.Input, d.Input)
-	set(&l.Effects, d.Effects)
-	set(&l.EffectBytes, d.EffectBytes)
-	set(&l.Calls, d.Calls)
-	set(&l.Reply, d.Reply)
-	set(&l.Logs, d.Logs)
-	return l
 }

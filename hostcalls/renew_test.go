@@ -56,3 +56,33 @@ func TestARenewedSessionIsANewOne(t *testing.T) {
 		t.Error("a document that is not JSON is taken")
 	}
 }
+
+// To renew a session allocates nothing, with a configuration and without.
+func TestRenewAllocatesNothing(t *testing.T) {
+	document := func(text string) *phases.Strict {
+		known, err := phases.NewStrict(jsontext.Value(text), len(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return known
+	}
+	known := Documents{Input: document(`{"kind":"message"}`), Action: document(`{"kind":"message","text":"x"}`),
+		Config: document(`{"on":true}`)}
+	cfg := SessionConfig{Phase: phases.PrePlan, Pass: phases.PassValidate, Input: known.Input.Bytes(),
+		Action: known.Action.Bytes(), Checked: known, Time: time.Unix(1, 0)}
+	with := cfg
+	with.Config = known.Config.Bytes()
+	s := new(Session)
+	if n := testing.AllocsPerRun(100, func() {
+		for _, c := range []*SessionConfig{&with, &cfg} {
+			if err := s.Renew(c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if got := s.config.raw; string(got) != "null" {
+		t.Errorf("no configuration is %q", got)
+	}
+}

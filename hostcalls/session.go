@@ -60,6 +60,7 @@ type Session struct {
 	init   bool
 
 	input, config document
+	null          jsontext.Value // what config is where there is none; renewed sessions share it
 	reply         []byte
 
 	effects   effectLog
@@ -94,7 +95,13 @@ func NewSession(cfg SessionConfig) (*Session, error) {
 // stays as it is. After an error the session is of no use until it is renewed again. Precondition: the turn before has
 // ended.
 func (s *Session) Renew(cfg *SessionConfig) error {
-	*s = Session{cfg: *cfg, limits: cfg.Limits.withDefaults()}
+	null := s.null
+	*s = Session{} // then each member in its place: what is made on the stack first costs more than all the rest
+	s.cfg, s.limits = *cfg, cfg.Limits
+	s.limits.setDefaults()
+	if s.null = null; null == nil {
+		s.null = jsontext.Value("null")
+	}
 	if !cfg.Phase.Valid() {
 		return phases.NewFault(phases.KindProtocol, "unknown phase", nil)
 	}
@@ -108,12 +115,12 @@ func (s *Session) Renew(cfg *SessionConfig) error {
 		return phases.NewFault(phases.KindProtocol, "the input document is not valid", err)
 	}
 	if cfg.Config == nil {
-		s.config = document{raw: jsontext.Value("null")}
+		s.config = document{raw: s.null}
 	} else if s.config, err = newDocument(cfg.Config, cfg.Checked.Config, s.limits.Input); err != nil {
 		return phases.NewFault(phases.KindLoad, "the hook's configuration is not valid", err)
 	}
-	s.initRandom = stream{seed: cfg.InitSeed}
-	s.random = stream{seed: cfg.Seed, rest: cfg.Random}
+	s.initRandom.seed = cfg.InitSeed
+	s.random.seed, s.random.rest = cfg.Seed, cfg.Random
 	return nil
 }
 

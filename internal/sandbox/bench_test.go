@@ -84,7 +84,7 @@ func newBare(b *testing.B, m *Module, file []byte) *bare {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { m.instances.release(fuel, false) })
+	b.Cleanup(func() { m.instances.release(fuel, false, time.Now()) })
 	return &bare{twin: m, rt: plain.runtime, code: freshOf(plain).code, fuel: fuel}
 }
 

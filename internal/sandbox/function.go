@@ -11,8 +11,8 @@ import (
 // it again.
 type function struct {
 	name  string
-	fn    api.Function  // nil: there is no such export
-	stack reflect.Value // see stackOf
+	fn    api.Function // nil: there is no such export
+	stack *[]byte      // see stackOf
 }
 
 // function returns the export of the name, or nil.
@@ -42,18 +42,22 @@ func (i *instance) dropStacks() {
 }
 
 func (f *function) stackSize() int {
-	if f.stack.Kind() != reflect.Slice {
+	if f.stack == nil {
 		return 0
 	}
-	return f.stack.Cap() * int(f.stack.Type().Elem().Size())
+	return cap(*f.stack)
 }
 
-// stackOf returns the field of a function that is its stack, as it is at any time; the zero value where the engine has
-// none between calls. The engine keeps the field to itself; a test tells when it is no longer found.
-func stackOf(fn api.Function) reflect.Value {
+// stackOf returns the field of a function that is its stack, as it is at any time; nil where the engine has none
+// between calls. The engine keeps the field to itself; a test tells when it is no longer found.
+func stackOf(fn api.Function) *[]byte {
 	v := reflect.ValueOf(fn)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
-		return reflect.Value{}
+		return nil
 	}
-	return v.Elem().FieldByName("stack")
+	stack := v.Elem().FieldByName("stack")
+	if !stack.IsValid() || stack.Type() != reflect.TypeFor[[]byte]() {
+		return nil
+	}
+	return (*[]byte)(stack.Addr().UnsafePointer())
 }

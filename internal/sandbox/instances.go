@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -24,9 +25,9 @@ type instances interface {
 	// initialized tells that start and _initialize have run on inv's instance, which
 	// came without them, and nothing else has.
 	initialized(inv *invocation)
-	// release takes it back. Reusable is false after a trap, a deadline or any other
+	// release takes it back; now is about when. Reusable is false after a trap, a deadline or any other
 	// end that the host forced: such an instance is never used again.
-	release(inst *instance, reusable bool)
+	release(inst *instance, reusable bool, now time.Time)
 	// close frees the instances that wait for reuse. Preconditions: no run is
 	// under way.
 	close()
@@ -135,7 +136,7 @@ func (f *freshInstances) instantiate(ctx context.Context, a *allocator,
 
 func (f *freshInstances) initialized(*invocation) {}
 
-func (f *freshInstances) release(inst *instance, reusable bool) {
+func (f *freshInstances) release(inst *instance, reusable bool, _ time.Time) {
 	if reusable { // otherwise a call of the host may still look into the memory
 		inst.linear.keep = &f.kept
 	}

@@ -166,16 +166,15 @@ func (p *pooledInstances) count(bytes int64) {
 }
 
 // release implements instances.
-func (p *pooledInstances) release(inst *instance, reusable bool) {
+func (p *pooledInstances) release(inst *instance, reusable bool, now time.Time) {
 	if inst.initial == nil {
-		p.fresh.release(inst, reusable)
+		p.fresh.release(inst, reusable, now)
 		return
 	}
 	if !reusable || !p.restore(inst) {
 		inst.free()
 		return
 	}
-	now := time.Now()
 	bytes := inst.private + instanceBytes
 	p.pool.mu.Lock()
 	var out []evicted

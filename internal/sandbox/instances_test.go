@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/sandbox/meter"
 	"github.com/belay-hooks/belay/internal/sandbox/wasm"
@@ -47,7 +48,7 @@ func TestInstancesAreMetered(t *testing.T) {
 		case c.good && err != nil:
 			t.Errorf("%s: %v", name, err)
 		case c.good:
-			fresh.release(inst, false)
+			fresh.release(inst, false, time.Now())
 		case inst != nil || faultOf(t, err) == nil || faultOf(t, err).Text != textInstantiate ||
 			!strings.Contains(fmt.Sprint(errors.Unwrap(faultOf(t, err).Cause)), "lacks what the pass adds"):
 			t.Errorf("%s: %v, %v", name, inst, err)

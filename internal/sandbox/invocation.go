@@ -23,6 +23,7 @@ type invocation struct {
 	account  meter.Account
 	inst     *instance
 	deadline time.Time // the ceiling on the wall; zero: none
+	until    time.Time // when the guest had ended; zero: it has not
 	work     work
 	init     bool       // start or _initialize is running
 	initial  initRecord // what they did to the session
@@ -50,12 +51,13 @@ type runContext struct {
 	inv             *invocation
 }
 
-// Value implements context.Context.
+// Value implements context.Context. The engine asks for keys of its own in each call; what a caller may have put under
+// them is not for hooks.
 func (c *runContext) Value(key any) any {
 	if key == (invocationKey{}) {
 		return c.inv
 	}
-	return c.Context.Value(key)
+	return nil
 }
 
 func (inv *invocation) callContext() context.Context {

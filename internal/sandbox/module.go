@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/belay-hooks/belay/internal/sandbox/meter"
 )
@@ -14,14 +16,19 @@ const CostTable = meter.CostTable
 type Module struct {
 	*code
 
-	// mu guards what follows. runs counts runs under way; idle is signalled when it
-	// falls to zero.
+	// runs counts runs under way, and from closedRuns on once the module is closed: each run looks at it twice, and a
+	// mutex there would be as much as the rest of the host's accounts.
+	runs atomic.Int64
+
+	// mu guards what follows. idle is signalled when the last run of a closed module has ended.
 	mu     sync.Mutex
 	idle   sync.Cond
-	runs   int
 	closed bool
 	gone   bool // from the engine
 }
+
+// closedRuns is what Module.runs stands at when the module is closed and no run is under way.
+const closedRuns = math.MinInt64 / 2
 
 func newModule(c *code) *Module {
 	m := &Module{code: c}
@@ -36,11 +43,14 @@ func (m *Module) Info() Info { return m.info }
 func (m *Module) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for m.runs > 0 {
+	if !m.closed {
 		m.closed = true
+		m.runs.Add(closedRuns)
+	}
+	for m.runs.Load() != closedRuns {
 		m.idle.Wait()
 	}
-	if m.closed = true; m.gone {
+	if m.gone {
 		return
 	}
 	m.gone = true
@@ -49,19 +59,17 @@ func (m *Module) Close() {
 
 // enter counts a run in; false when the module is closed.
 func (m *Module) enter() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return false
+	if m.runs.Add(1) > 0 {
+		return true
 	}
-	m.runs++
-	return true
+	m.leave()
+	return false
 }
 
 func (m *Module) leave() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.runs--; m.runs == 0 {
+	if m.runs.Add(-1) == closedRuns {
+		m.mu.Lock() // between Close's look and its wait there is no signal
+		defer m.mu.Unlock()
 		m.idle.Broadcast()
 	}
 }

@@ -48,13 +48,7 @@ func TestCloseWaits(t *testing.T) {
 		_, err := m.Run(ctx, RunRequest{Phase: phases.PrePlan, Fuel: 1 << 60, Timeout: -1, Session: s})
 		ended <- err
 	}()
-	for {
-		m.mu.Lock()
-		running := m.runs
-		m.mu.Unlock()
-		if running > 0 {
-			break
-		}
+	for m.runs.Load() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	closed := make(chan struct{})

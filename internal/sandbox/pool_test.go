@@ -67,7 +67,7 @@ func TestPoolIsBounded(t *testing.T) {
 			out = append(out, inst)
 		}
 		for _, inst := range out {
-			p.release(inst, true)
+			p.release(inst, true, time.Now())
 		}
 		if n, _ := idle(t, first); n != maxIdleOfModule {
 			t.Errorf("%d instances wait, not %d", n, maxIdleOfModule)

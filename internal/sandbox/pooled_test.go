@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -359,7 +360,7 @@ func TestIdleInstancesHaveShortStacks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.instances.release(inst, false)
+	defer m.instances.release(inst, false, time.Now())
 	inv := newInvocation(t.Context(), m, &RunRequest{Phase: phases.PostReceive, Timeout: -1,
 		Session: session(t, phases.PostReceive, lsAction)}, testTime)
 	inv.deadline, inv.inst = testTime.AddDate(9, 0, 0), inst

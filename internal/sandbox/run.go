@@ -42,9 +42,9 @@ type RunRequest struct {
 // the host, whatever the engine and the slice, unless the run ended at a deadline.
 type Report struct {
 	Fuel       int64
-	MemoryPeak int64 // bytes of guest memory
-	Hostcalls  int   // calls of belay_v1 functions, refused ones included
-	Duration   time.Duration
+	MemoryPeak int64         // bytes of guest memory
+	Hostcalls  int           // calls of belay_v1 functions, refused ones included
+	Duration   time.Duration // without the reset of its instance
 	Waited     time.Duration // of Duration, in counted hostcalls
 	Worked     time.Duration // what counts against RunRequest.Timeout
 	ReturnCode int32         // what the phase function returned; 0 when it did not
@@ -98,10 +98,12 @@ func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
 	}()
 	f := inv.run(req.Phase, &rep)
 	inv.close()
-	now := time.Now()
-	rep.Worked = inv.work.done(now)
+	if inv.until.IsZero() { // it has not begun
+		inv.until = time.Now()
+	}
+	rep.Worked = inv.work.done(inv.until)
 	rep.Hostcalls = req.Session.Hostcalls()
-	rep.Duration, rep.Waited = now.Sub(from), inv.work.paused
+	rep.Duration, rep.Waited = inv.until.Sub(from), inv.work.paused
 	ended = true
 	if f != nil {
 		return rep, f
@@ -163,11 +165,12 @@ func (inv *invocation) run(p phases.Phase, rep *Report) *phases.Fault {
 	}
 	inv.inst = inst
 	code, f := inv.call(ctx, p)
-	late := inv.late()
+	inv.until = time.Now()
+	late := inv.lateAt(inv.until)
 	used, over := inv.account.Settle(inst.fuelLeft())
 	rep.Fuel, rep.MemoryPeak, rep.ReturnCode = used, inst.peak(), code
 	inv.module.hits.take(inst, len(inv.module.metered.Regions))
-	inv.module.instances.release(inst, f == nil)
+	inv.module.instances.release(inst, f == nil, inv.until)
 	switch {
 	case f != nil:
 		return f

@@ -27,7 +27,7 @@ func direct(t testing.TB, e *Engine) (*invocation, context.Context) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { m.instances.release(inst, false) })
+	t.Cleanup(func() { m.instances.release(inst, false, time.Now()) })
 	inv.inst = inst
 	// Pointers in the arguments below are 64: something to read, and zeros elsewhere.
 	if !inst.memory.Write(64, []byte("/args/command")) {

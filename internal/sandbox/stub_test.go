@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/phases"
 )
@@ -33,7 +34,7 @@ func newStub(t *testing.T, pages uint32) *stub {
 	if inv.inst, err = m.instances.acquire(inv.callContext(), inv); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { m.instances.release(inv.inst, false) })
+	t.Cleanup(func() { m.instances.release(inv.inst, false, time.Now()) })
 	mem, ok := inv.memory().Read(0, inv.memory().Size())
 	if !ok {
 		t.Fatal("no memory")
