@@ -8,7 +8,7 @@ import (
 
 // unread are pages that still have long sentences or wide lines. A page leaves the list, and none is added to it.
 var unread = map[string]bool{
-	"CONTRIBUTING.md": true, "README.md": true, "SECURITY.md": true, "docs/ABI.md": true, "docs/AGENTS.md": true,
+	"CONTRIBUTING.md": true, "SECURITY.md": true, "docs/ABI.md": true, "docs/AGENTS.md": true,
 	"docs/APPROVALS.md": true, "docs/ARCHITECTURE.md": true, "docs/BENCHMARKS.md": true, "docs/EVENTS.md": true,
 	"docs/GUARDS.md": true, "docs/HARNESS.md": true, "docs/LEASES.md": true, "docs/OPERATIONS.md": true,
 	"docs/RATIONALE.md": true, "docs/RECONCILE.md": true, "docs/REDACTION.md": true, "docs/REGISTRY.md": true,
@@ -40,7 +40,7 @@ func TestPagesCanBeRead(t *testing.T) {
 			t.Errorf("%s:%d: the page says %q: CONTRIBUTING.md has the word to say", page, line, word)
 		}
 	}
-	if sentences < 2 {
+	if sentences < 80 {
 		t.Errorf("only %d sentences were read", sentences)
 	}
 }

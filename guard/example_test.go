@@ -20,7 +20,7 @@ type agent struct {
 	run  func(ctx context.Context, args jsontext.Value) (string, error)
 }
 
-// bash is the tool of that name. README.md shows its body.
+// bash is the tool of that name. docs/EMBED.md shows its body.
 func (a *agent) bash(ctx context.Context, args jsontext.Value) string {
 	g := guard.New(a.host, guard.Options{Runtime: "my-agent", Session: "s-1", Wait: 5 * time.Minute})
 

@@ -13,6 +13,7 @@ type Block struct {
 	Needs    string // what the machine must have that a test has not: `<!-- needs: a registry -->` above the fence
 	By       string // the test that checks the block, with its folder: `<!-- by: guard.TestReadme -->`
 	Exit     string // the status of the last command, where it is not 0: `<!-- exit: 3 -->`
+	File     string // the name under which the page's commands find the block: `<!-- file: rules.yaml -->`
 	Shows    string // what the commands print, a regular expression: `<!-- shows: decision -->`
 }
 
@@ -36,6 +37,8 @@ func Blocks(page string) (out []Block) {
 				b.By = m[2]
 			case "exit":
 				b.Exit = m[2]
+			case "file":
+				b.File = m[2]
 			case "shows":
 				b.Shows = m[2]
 			}

@@ -100,7 +100,7 @@ func wraps(line string) bool {
 // vague are words and phrases that hide who acts, or that say a common thing in an uncommon way. CONTRIBUTING.md has
 // the rule, and the words to say instead.
 var vague = regexp.MustCompile(`(?i)\b((?:no|some|any)body|who(?:ever)|purse|tapes?|on record|go(?:es)? round|` +
-	`what it is|for an error|not ours|makes? room|given up)\b`)
+	`for an error|not ours|makes? room|given up)\b|\bwhat it is[.,;]`)
 
 // Vague returns the first vague word of each line of prose that has one, by the number of the line. Code is left alone.
 func Vague(page string) map[int]string {

@@ -1,0 +1,273 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/prose"
+	"github.com/belay-hooks/belay/internal/rules"
+	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/internal/suite"
+	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+const top = "../../.."
+
+// docPages are the pages whose blocks are run or decoded here, by their path below the root.
+func docPages(t *testing.T) map[string][]prose.Block {
+	t.Helper()
+	out := map[string][]prose.Block{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(top, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			src, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rel, _ := filepath.Rel(top, f)
+			out[rel] = prose.Blocks(string(src))
+		}
+	}
+	if len(out) < 25 {
+		t.Fatalf("only %d pages", len(out))
+	}
+	return out
+}
+
+// setups are what a page takes as given, as script: a daemon, files. A page without one begins in an empty directory,
+// with a state directory that does not exist yet.
+var setups = map[string]string{}
+
+// unchecked are pages with blocks that are neither run nor marked yet. A page leaves the list, and none is added to it.
+var unchecked = map[string]bool{
+	"CONTRIBUTING.md": true, "docs/ABI.md": true, "docs/AGENTS.md": true, "docs/APPROVALS.md": true,
+	"docs/EVENTS.md": true, "docs/GUARDS.md": true, "docs/HARNESS.md": true, "docs/LEASES.md": true,
+	"docs/OPERATIONS.md": true, "docs/RECONCILE.md": true, "docs/REDACTION.md": true, "docs/REGISTRY.md": true,
+	"docs/RULES.md": true, "docs/SERVE.md": true, "docs/TOOLS.md": true, "docs/TRUST.md": true, "docs/WIRE.md": true,
+	"docs/runtimes/claude-code.md": true, "docs/runtimes/codex.md": true, "docs/runtimes/cursor.md": true,
+	"docs/runtimes/gemini-cli.md": true, "docs/runtimes/generic.md": true, "docs/runtimes/openclaw.md": true,
+	"docs/runtimes/opencode.md": true,
+}
+
+// Every block of commands of a page is run as it stands, in the order of its page, and ends with the status that the
+// page says (0 where it says none). Blocks with the mark "needs" or "by" are left to what they name.
+func TestBlocksOfCommandsRun(t *testing.T) {
+	dir := t.TempDir()
+	commands := 0
+	for page, blocks := range docPages(t) {
+		if unchecked[page] {
+			continue
+		}
+		var script, files strings.Builder
+		script.WriteString(setups[page])
+		count := 0
+		for _, b := range blocks {
+			if b.Language != "sh" || b.Needs != "" || b.By != "" {
+				continue
+			}
+			count++
+			status := b.Exit
+			if status == "" {
+				status = "0"
+			}
+			fmt.Fprintf(&script, "# %s:%d\nexec sh status.sh %d.sh %s\n", page, b.Line, b.Line, status)
+			if b.Shows != "" {
+				fmt.Fprintf(&script, "stdout '%s'\n", b.Shows)
+			}
+			fmt.Fprintf(&files, "-- %d.sh --\n%s", b.Line, b.Text)
+		}
+		if count == 0 {
+			continue
+		}
+		commands += count
+		for _, b := range blocks {
+			if b.File != "" {
+				fmt.Fprintf(&files, "-- %s --\n%s", b.File, b.Text)
+			}
+		}
+		files.WriteString(statusScript)
+		name := strings.NewReplacer("/", "_", ".md", ".txtar").Replace(page)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(script.String()+files.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if commands < 20 {
+		t.Fatalf("only %d blocks of commands", commands)
+	}
+	testscript.Run(t, pageParams(dir))
+}
+
+func pageParams(dir string) testscript.Params {
+	return testscript.Params{Dir: dir, RequireExplicitExec: true, Setup: func(env *testscript.Env) error {
+		home := filepath.Join(env.WorkDir, "home")
+		env.Setenv("HOME", home)
+		env.Setenv("BELAY_HOME", filepath.Join(env.WorkDir, "state"))
+		return os.MkdirAll(home, 0o700)
+	}}
+}
+
+// Every binding of a page, as the belay.yaml that it is a part of, leaves no hook that blocks. A module by its digest is
+// one that the reader has.
+func TestBindingsOfPagesAreReady(t *testing.T) {
+	bindings := 0
+	dir := t.TempDir()
+	for page, blocks := range docPages(t) {
+		var script, files strings.Builder
+		for _, b := range blocks {
+			switch {
+			case b.File != "":
+				fmt.Fprintf(&script, "cp %s $BELAY_HOME/%s\n", b.File, filepath.Base(b.File))
+				fmt.Fprintf(&files, "-- %s --\n%s", b.File, b.Text)
+			case unchecked[page], b.Needs != "", b.By != "", !strings.HasPrefix(b.Text, "hooks:\n"),
+				!strings.Contains(b.Text, "module: "), strings.Contains(b.Text, "module: sha256:"):
+			default:
+				bindings++
+				fmt.Fprintf(&script, "cp %d.yaml $BELAY_HOME/belay.yaml\nexec belay hook list\n! stdout BLOCKS\nstdout ready\n",
+					b.Line)
+				fmt.Fprintf(&files, "-- %d.yaml --\nversion: belay/v1\n%s", b.Line, b.Text)
+			}
+		}
+		if script.Len() == 0 {
+			continue
+		}
+		name := strings.NewReplacer("/", "_", ".md", ".txtar").Replace(page)
+		text := "exec belay init\n" + script.String() + files.String()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bindings < 5 {
+		t.Fatalf("only %d bindings", bindings)
+	}
+	testscript.Run(t, pageParams(dir))
+}
+
+// statusScript runs the commands of a block, stops at the first that fails, and compares the status.
+const statusScript = `-- status.sh --
+sh -e "$1"
+got=$?
+test $got = $2 || { echo "status $got, not $2" >&2; cat "$1" >&2; exit 1; }
+`
+
+// Every block of a page says in which language it is, and is run, decoded, checked by a test that exists, or says what
+// it needs.
+func TestEachBlockIsChecked(t *testing.T) {
+	seen := map[string]int{}
+	pages := docPages(t)
+	for _, page := range slices.Sorted(maps.Keys(pages)) {
+		if unchecked[page] {
+			continue
+		}
+		for _, b := range pages[page] {
+			at := fmt.Sprintf("%s:%d", page, b.Line)
+			switch {
+			case b.By != "":
+				seen["by"]++
+				if folder, name, _ := strings.Cut(b.By, "."); !testExists(t, folder, name) {
+					t.Errorf("%s: there is no test %s in the folder %s", at, name, folder)
+				}
+			case b.Needs != "":
+				seen["needs"]++
+			case b.Language == "text", b.Language == "sh": // what is shown; what TestBlocksOfCommandsRun runs
+				seen[b.Language]++
+			case b.Language == "yaml":
+				seen["yaml"]++
+				if err := decodeYAML(b.Text); err != nil {
+					t.Errorf("%s: %v", at, err)
+				}
+			case b.Language == "json":
+				seen["json"]++
+				if err := decodeJSON(b.Text); err != nil {
+					t.Errorf("%s: %v", at, err)
+				}
+			default:
+				t.Errorf("%s: a block in %q is not run, not decoded, and does not say what it needs", at, b.Language)
+			}
+		}
+	}
+	if seen["yaml"] < 1 || seen["sh"] < 20 {
+		t.Errorf("blocks: %v", seen)
+	}
+}
+
+// examples stand in pages for values that no reader can copy.
+var examples = strings.NewReplacer(
+	"sha256:…", "sha256:"+strings.Repeat("0123456789abcdef", 4),
+	"ed25519:…", "ed25519:5vUFsv1ZxLXZ8pCYy1hUJvT+2XAEU9A5zCg1k0MpZ2E=",
+	"age1…", "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p",
+)
+
+// decodeYAML decodes a block as what its members say that it is: rules, cases, a manifest, a policy of trust, or a
+// part of belay.yaml.
+func decodeYAML(block string) error {
+	src := []byte(examples.Replace(block))
+	doc, err := strictyaml.Parse(src)
+	if err != nil {
+		return err
+	}
+	has := func(member string) bool { _, ok := phases.Get(jsontext.Value(doc.JSON), "/"+member); return ok }
+	whole := src
+	if !has("version") {
+		whole = append([]byte("version: belay/v1\n"), src...)
+	}
+	switch {
+	case has("cases"):
+		_, err = suite.Parse(src)
+	case has("abi"):
+		_, err = tiers.ParseManifestSource(src)
+	case has("rules") && strings.Contains(block, "rules/v1"):
+		_, err = rules.Parse("rules.yaml", src)
+	case has("rules"):
+		_, err = tiers.ParsePolicy(whole, func(string, int64) ([]byte, error) { return nil, fs.ErrNotExist })
+	default:
+		_, err = config.Parse(whole)
+	}
+	return err
+}
+
+// decodeJSON decodes an invocation as the daemon does, and anything else as one strict value.
+func decodeJSON(block string) error {
+	if _, ok := phases.Get(jsontext.Value(block), "/phase"); ok {
+		_, err := phases.DecodeInvocation([]byte(block))
+		return err
+	}
+	v := jsontext.Value(block)
+	if !v.IsValid() {
+		return fmt.Errorf("no JSON: %s", block)
+	}
+	return nil
+}
+
+func testExists(t *testing.T, folder, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(top, folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		src, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(src), "\nfunc "+name+"(") {
+			return true
+		}
+	}
+	return false
+}
