@@ -18,9 +18,16 @@ import (
 func (d *detector) findNamed(s string, names []int32, add func(kind string, from, to int)) {
 	work := 8*len(s) + 64<<10 // bytes of values
 	next := askEvery
+	login := -maxEntry - 1 // the last blank behind what may be the word login or machine
+	if strings.IndexByte(s, dottedI) >= 0 {
+		login = len(s) // they may be written with letters that are not of ASCII
+	}
 	for _, p := range names {
 		i := int(p)
 		if s[i] == ' ' {
+			if logsInBefore(s, i) {
+				login = max(login, i)
+			}
 			if !endsBareName(s[:i]) && !hasParts(s[:i]) {
 				continue
 			}
@@ -90,7 +97,7 @@ func (d *detector) findNamed(s string, names []int32, add func(kind string, from
 		at := i + 1
 		if s[i] == ' ' {
 			// "--password value", "PASSWORD 'value'", "login x password y", "_authToken value"
-			if !flag && !column && !lineOfConfig(name) && !netrcOrSQL(s, from, at) && !ipsec(s, name, at) {
+			if !flag && !column && !lineOfConfig(name) && !netrcOrSQL(s, from, at, login >= from-maxEntry) && !ipsec(s, name, at) {
 				continue
 			}
 		}
@@ -296,6 +303,9 @@ func nameEnd(s string, i int) int {
 	return end
 }
 
+// dottedI is the first byte of U+0130, the one letter beyond ASCII whose lower case is a letter of the words login and machine.
+const dottedI = 0xc4
+
 // hasParts reports whether a - or _ stands behind the last blank.
 func hasParts(s string) bool {
 	for i := len(s) - 1; i >= 0 && s[i] != ' '; i-- {
@@ -471,18 +481,39 @@ func joined(name string) bool {
 // ipsec reports the word PSK where the file of secrets of IPsec puts a key in quotes behind it.
 func ipsec(s, name string, at int) bool { return name == "PSK" && at < len(s) && s[at] == '"' }
 
-// netrcOrSQL reports the word password where a language puts the value after it.
-func netrcOrSQL(s string, from, at int) bool {
-	entry := strings.ToLower(s[max(0, from-200):from])
+// logsInBefore reports whether the blank s[i] may stand behind one of the words machine and login.
+func logsInBefore(s string, i int) bool {
+	if i < 3 {
+		return false
+	}
+	switch s[i-1] | 32 {
+	case 'n':
+		return s[i-2]|32 == 'i' && s[i-3]|32 == 'g'
+	case 'e':
+		return s[i-2]|32 == 'n' && s[i-3]|32 == 'i'
+	}
+	return false
+}
+
+// maxEntry is how many bytes before the word password tell what it is.
+const maxEntry = 200
+
+// netrcOrSQL reports the word password where a language puts the value after it. login says that one of the words
+// machine and login may stand before it.
+func netrcOrSQL(s string, from, at int, login bool) bool {
+	for at < len(s) && s[at] == ' ' {
+		at++
+	}
+	if !login && (at == len(s) || s[at] != '\'' && s[at] != '"') {
+		return false
+	}
+	entry := strings.ToLower(s[max(0, from-maxEntry):from])
 	line := entry[strings.LastIndexByte(entry, '\n')+1:]
 	if strings.TrimSpace(line) == "" && (strings.Contains(entry, "machine ") || strings.Contains(entry, "login ")) {
 		return true
 	}
 	if strings.Contains(line, "machine ") || strings.Contains(line, "login ") {
 		return true
-	}
-	for at < len(s) && s[at] == ' ' {
-		at++
 	}
 	if at < len(s) && s[at] == '"' && strings.HasSuffix(line, "identified ") { // Oracle
 		return true

@@ -10,11 +10,12 @@ import (
 // for a token, and where a name that may be telling ends. Nearly all detectors look there alone, so that most bytes of
 // a text are looked at once.
 type census struct {
-	seen  [256]bool
-	size  int
-	runs  []span  // of at least leastRun characters of tokenByte, in order
-	names []int32 // separators behind what may be a telling name, in order
-	pairs []int32 // colons that may stand within a bot's token or a line of a password file, in order
+	seen     [256]bool
+	size     int
+	runs     []span  // of at least leastRun characters of tokenByte, in order
+	names    []int32 // separators behind what may be a telling name, in order
+	literals literals
+	pairs    []int32 // colons that may stand within a bot's token or a line of a password file, in order
 }
 
 // leastRun is the least length of a run that a census notes; a test holds it against what is looked for in runs.
@@ -98,6 +99,12 @@ func (c *census) take(s string, all bool) {
 
 // open has everything looked at.
 func (c *census) open(s string) {
+	c.literals = 0
+	for n, text := range literalList {
+		if strings.Contains(s, text) {
+			c.literals |= 1 << n
+		}
+	}
 	c.runs, c.pairs = append(c.runs[:0], span{0, len(s)}), c.pairs[:0]
 	for i := range len(s) {
 		if s[i] == ':' {
@@ -218,41 +225,41 @@ var finders = [...]func(d *detector, s string, c *census, add func(kind string, 
 	func(_ *detector, s string, c *census, add func(string, int, int)) { findTelling(s, c.runs, add) },
 	func(_ *detector, s string, c *census, add func(string, int, int)) { findProse(s, c.names, add) },
 	func(_ *detector, s string, _ *census, add func(string, int, int)) { findPiped(s, add) },
-	func(_ *detector, s string, _ *census, add func(string, int, int)) { findPEM(s, add) },
+	func(_ *detector, s string, c *census, add func(string, int, int)) { findPEM(s, c, add) },
 	func(_ *detector, s string, _ *census, add func(string, int, int)) { findPuTTY(s, add) },
 	func(_ *detector, s string, c *census, add func(string, int, int)) { findJWT(s, c.runs, add) },
 	func(_ *detector, s string, _ *census, add func(string, int, int)) { findURLs(s, add) },
-	func(_ *detector, s string, _ *census, add func(string, int, int)) { findFlags(s, add) },
+	func(_ *detector, s string, c *census, add func(string, int, int)) { findFlags(s, c, add) },
 	func(d *detector, s string, c *census, add func(string, int, int)) { d.findNamed(s, c.names, add) },
-	func(d *detector, s string, _ *census, add func(string, int, int)) { d.kubernetes(s, add) },
+	func(_ *detector, s string, c *census, add func(string, int, int)) { kubernetes(s, c, add) },
 	func(_ *detector, s string, _ *census, add func(string, int, int)) { findBeside(s, add) },
 	func(d *detector, s string, _ *census, add func(string, int, int)) { d.findTables(s, add) },
-	func(_ *detector, s string, _ *census, add func(string, int, int)) { findFiles(s, add) },
-	func(_ *detector, s string, _ *census, add func(string, int, int)) { findShown(s, add) },
+	func(_ *detector, s string, c *census, add func(string, int, int)) { findFiles(s, c, add) },
+	func(_ *detector, s string, c *census, add func(string, int, int)) { findShown(s, c, add) },
 }
 
 // glances says of each of finders whether it can find anything in a text of which the census is known. A text that one
 // is kept from has no finding: a test runs each detector on the texts that its gate rejects.
 func (d *detector) glances(c *census) [len(finders)]bool {
-	runs, names := len(c.runs) > 0, len(c.names) > 0
+	runs, names, has := len(c.runs) > 0, len(c.names) > 0, c.literals
 	return [...]bool{
 		d.patterns != nil,
-		runs,                                 // tokens
-		runs || len(c.pairs) > 0,             // shapes
-		runs && c.any("_-"),                  // telling
-		names,                                // prose
-		c.any("|<"),                          // piped
-		c.all("BEGIN Y") || c.all("BEGIN V"), // PEM
-		c.all("P-:"),                         // PuTTY
-		runs && c.all("eyJ."),                // JWT
-		c.all(":/@"),                         // URLs
-		c.has(' ') || c.all(":-"),            // flags
-		names,                                // named
-		c.all("Secrt"),                       // Kubernetes
-		c.all("AI"),                          // beside
-		c.has('\n') && c.any("\t;,"),         // tables
-		c.any("\n\t*W") || c.all("=\"") || c.all("@("), // files
-		c.all(" e") && c.any("\n$U") || c.all("alis "), // shown
+		runs,                              // tokens
+		runs || len(c.pairs) > 0,          // shapes
+		runs && c.any("_-"),               // telling
+		names,                             // prose
+		c.any("|<"),                       // piped
+		has&literalsPEM != 0,              // PEM
+		has&literalPuTTY != 0,             // PuTTY
+		runs && c.all("eyJ."),             // JWT
+		c.all(":/@"),                      // URLs
+		c.programs(),                      // flags
+		names,                             // named
+		has&(secretYAML|secretJSON) != 0,  // Kubernetes
+		c.all("AI"),                       // beside
+		c.has('\n') && c.any("\t;,"),      // tables
+		has&literalFiles != 0 || c.chap(), // files
+		has&literalsShown != 0,            // shown
 	}
 }
 

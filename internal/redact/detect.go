@@ -125,14 +125,15 @@ func (d *detector) look(s string, room *room) {
 
 // unwrap looks at the text without the characters that hide findings.
 func (d *detector) unwrap(s string, outer *room, layers bool) {
-	bare := unwrapped(s)
-	if bare.text == "" && !d.ungated {
-		return
-	}
 	room := d.room()
 	defer d.leave(room)
+	room.bare = unwrapped(s, room.bare.cuts)
+	bare := &room.bare
+	if bare.text == "" {
+		return
+	}
 	room.take(d, bare.text)
-	room.view = &bare
+	room.view = bare
 	d.plain(bare.text, room)
 	if layers && (room.census.opens() || d.ungated) {
 		room.whole = true
@@ -192,9 +193,11 @@ func (d *detector) merge(s string, found []Finding) []Finding {
 
 // kubernetes finds the data of a Secret written as YAML: every value below data
 // or stringData.
-func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
-	kubernetesJSON(s, add)
-	if !strings.Contains(s, "kind: Secret") {
+func kubernetes(s string, c *census, add func(kind string, from, to int)) {
+	if c.literals&secretJSON != 0 {
+		kubernetesJSON(s, add)
+	}
+	if c.literals&secretYAML == 0 {
 		return
 	}
 	inData, indent := false, 0
@@ -219,6 +222,12 @@ func (d *detector) kubernetes(s string, add func(kind string, from, to int)) {
 		at += len(line)
 	}
 }
+
+// Read only.
+var (
+	secretYAML = literalOf("kind: Secret")
+	secretJSON = literalOf(`"Secret"`)
+)
 
 // kubernetesJSON is the same for Secrets written as JSON inside of a text.
 func kubernetesJSON(s string, add func(kind string, from, to int)) {

@@ -4,16 +4,23 @@ import "strings"
 
 // findFiles finds secrets that have their place in a file or message of a known form, where no name stands right before
 // them.
-func findFiles(s string, add func(kind string, from, to int)) {
-	formFields(s, add)
-	wifiCode(s, add)
-	driverNames(s, add)
-	passwordFor(s, add)
-	if strings.Contains(s, "chpasswd") {
+func findFiles(s string, c *census, add func(kind string, from, to int)) {
+	if c.literals&literalForm != 0 {
+		formFields(s, add)
+	}
+	if c.literals&literalWifi != 0 {
+		wifiCode(s, add)
+	}
+	if c.literals&literalDrivers != 0 {
+		driverNames(s, add)
+	}
+	if c.literals&literalPasswordFor != 0 {
+		passwordFor(s, add)
+	}
+	if c.literals&literalAccounts != 0 {
 		accountLines(s, add)
 	}
-	if strings.Contains(s, "TRUE\t") || strings.Contains(s, "FALSE\t") || strings.Contains(s, `" *`) ||
-		strings.Contains(s, `"  *`) {
+	if c.literals&literalCookies != 0 || c.chap() && (strings.Contains(s, `" *`) || strings.Contains(s, `"  *`)) {
 		at := 0
 		for line := range strings.SplitSeq(s, "\n") {
 			if strings.IndexByte(line, '\t') >= 0 {
@@ -26,6 +33,20 @@ func findFiles(s string, add func(kind string, from, to int)) {
 		}
 	}
 }
+
+// Read only.
+var (
+	literalForm        = literalOf(`form-data; name="`)
+	literalWifi        = literalOf("WIFI:")
+	literalDrivers     = literalOf("@tcp(") | literalOf("@unix(")
+	literalPasswordFor = literalOf("PASSWORD FOR ")
+	literalAccounts    = literalOf("chpasswd")
+	literalCookies     = literalOf("TRUE\t") | literalOf("FALSE\t")
+	literalFiles       = literalForm | literalWifi | literalDrivers | literalPasswordFor | literalAccounts | literalCookies
+)
+
+// chap reports whether there are the bytes of a line of PPP.
+func (c *census) chap() bool { return c.all(`*" `) }
 
 // formFields finds the fields of a form of several parts whose names are telling.
 func formFields(s string, add func(kind string, from, to int)) {
@@ -118,6 +139,9 @@ func wifiCode(s string, add func(kind string, from, to int)) {
 // accountLines finds the lines NAME:PASSWORD that chpasswd reads, in a list of cloud-init or a here-document.
 func accountLines(s string, add func(kind string, from, to int)) {
 	i := strings.Index(s, "chpasswd")
+	if i < 0 {
+		return
+	}
 	at := i + strings.IndexByte(s[i:], '\n') + 1
 	if at <= i {
 		return

@@ -9,11 +9,21 @@ import (
 
 // findPEM finds private keys: the body between the markers, to the end of the
 // text or of what looks like a body when the end is cut off.
-func findPEM(s string, add func(kind string, from, to int)) {
-	for _, name := range [...]string{"PRIVATE KEY", "Static key V1", "SECRET KEY"} {
-		findPEMOf(s, name, add)
+func findPEM(s string, c *census, add func(kind string, from, to int)) {
+	for k, name := range keyNames {
+		if c.literals&keyNameBits[k] != 0 {
+			findPEMOf(s, name, add)
+		}
 	}
 }
+
+// Read only.
+var (
+	keyNames     = [...]string{"PRIVATE KEY", "Static key V1", "SECRET KEY"} // behind BEGIN
+	keyNameBits  = [...]literals{literalOf(keyNames[0]), literalOf(keyNames[1]), literalOf(keyNames[2])}
+	literalsPEM  = keyNameBits[0] | keyNameBits[1] | keyNameBits[2]
+	literalPuTTY = literalOf("Private-Lines:")
+)
 
 // findPEMOf is findPEM for the keys of one name.
 func findPEMOf(s, name string, add func(kind string, from, to int)) {

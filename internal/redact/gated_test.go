@@ -55,7 +55,7 @@ func checkGates(t testing.TB, d detector, s string) {
 	if !c.dumps() {
 		d.dumped(s, none)
 	}
-	if bare := unwrapped(s); !c.wraps() && bare.text != "" {
+	if bare := unwrapped(s, nil); !c.wraps() && bare.text != "" {
 		t.Errorf("there is something to unwrap in %.200q", s)
 	}
 	open := d

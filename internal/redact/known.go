@@ -219,23 +219,21 @@ func unquoted(s string) view {
 	if !strings.ContainsAny(s, "'\"`\\") {
 		return view{}
 	}
-	v := view{from: make([]int32, 0, len(s)), to: make([]int32, 0, len(s))}
-	b := make([]byte, 0, len(s))
+	v := viewing{s: s}
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\'', '"', '`':
-			continue
+			v.drop(i, i+1)
 		case '\\':
+			n := 1
 			if i+1 < len(s) && s[i+1] == '\n' {
-				i++
+				n++
 			}
-			continue
+			v.drop(i, i+n)
+			i += n - 1
 		}
-		b = append(b, s[i])
-		v.from, v.to = append(v.from, int32(i)), append(v.to, int32(i+1))
 	}
-	v.text = string(b)
-	return v
+	return v.view()
 }
 
 // inside returns what a redacted text says when it is an encoding of a text, or

@@ -4,173 +4,245 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// view is a text with something taken out or decoded, and where each of its
-// bytes came from.
+// view is a text with something taken out or decoded, and where it came from.
 type view struct {
 	text string
-	from []int32 // from[i] is where byte i of text begins in the original
-	to   []int32 // to[i] is where it ends
+	cuts []cut // in order; the first begins where the text does
+}
+
+// cut is where a part of a view came from: a run of bytes of the original that stand there as they are, or what bytes
+// s[from:to] of it read as. A part ends where the next one begins.
+type cut struct {
+	at       int32 // where it begins in the view
+	from, to int32 // to is 0 when it is a run
+}
+
+// of returns the part in which byte i of the view stands.
+func (v *view) of(i int) cut {
+	n := sort.Search(len(v.cuts), func(k int) bool { return int(v.cuts[k].at) > i })
+	return v.cuts[n-1]
 }
 
 // place maps a range of the view to the original.
 func (v *view) place(from, to int) (int, int) {
-	return int(v.from[from]), int(v.to[to-1])
+	a, b := v.of(from), v.of(to-1)
+	begin, end := int(a.from), int(b.to)
+	if a.to == 0 {
+		begin += from - int(a.at)
+	}
+	if b.to == 0 {
+		end = int(b.from) + to - int(b.at)
+	}
+	return begin, end
+}
+
+// viewing makes a view of a text from its beginning to its end. What is left as it is costs nothing until something is
+// not.
+type viewing struct {
+	s    string
+	done int // s[:done] is in the view
+	text strings.Builder
+	cuts []cut
+}
+
+// keep takes over the text up to s[i], as it is.
+func (v *viewing) keep(i int) {
+	if i == v.done {
+		return
+	}
+	v.write(v.s[v.done:i], v.done, 0)
+	v.done = i
+}
+
+// write adds a part.
+func (v *viewing) write(text string, from, to int) {
+	if v.text.Len() == 0 {
+		v.text.Grow(len(v.s) - from)
+	}
+	v.cuts = append(v.cuts, cut{at: int32(v.text.Len()), from: int32(from), to: int32(to)})
+	v.text.WriteString(text)
+}
+
+// read has s[from:to] read as a text.
+func (v *viewing) read(text string, from, to int) {
+	v.drop(from, to)
+	if text != "" {
+		v.write(text, from, to)
+	}
+}
+
+// drop leaves out s[from:to].
+func (v *viewing) drop(from, to int) {
+	v.keep(from)
+	v.done = to
+}
+
+// view is what has become of the text; it is empty when that is nothing else.
+func (v *viewing) view() view {
+	if v.done == 0 {
+		return view{cuts: v.cuts}
+	}
+	v.keep(len(v.s))
+	return view{v.text.String(), v.cuts}
+}
+
+// shownAs is a character as it is shown: without it, when it is invisible, and full-width forms as others.
+func shownAs(r rune) string {
+	if hidden(r) {
+		return ""
+	}
+	return string(r)
 }
 
 // unwrapped returns the text without what splits or hides a secret: invisible
 // characters, line continuations, joined string literals, escapes of JSON and of
-// URLs. Where there is nothing of the kind, the view is empty.
-func unwrapped(s string) view {
+// URLs. Where there is nothing of the kind, the view is empty. Its parts are in room, if there is enough.
+func unwrapped(s string, room []cut) view {
 	lists := adjoiners(s)
-	if !wrapped(s, lists) {
-		return view{}
-	}
-	v := view{from: make([]int32, 0, len(s)), to: make([]int32, 0, len(s))}
-	var b strings.Builder
-	b.Grow(len(s))
-	emit := func(t string, from, to int) {
-		for range len(t) {
-			v.from = append(v.from, int32(from))
-			v.to = append(v.to, int32(to))
-		}
-		b.WriteString(t)
-	}
+	v := viewing{s: s, cuts: room[:0]}
 	for i := 0; i < len(s); {
+		c := s[i]
+		if !wrapping[c] {
+			i++
+			continue
+		}
 		if n := joint(s, i, lists); n > 0 {
+			v.drop(i, i+n)
 			i += n
 			continue
 		}
-		c := s[i]
 		switch {
-		case c == '\\' && i+5 < len(s) && s[i+1] == 'u':
-			if r, ok := hex4(s[i+2 : i+6]); ok {
-				if !hidden(r) && r != 0x1b {
-					emit(string(r), i, i+6)
-				}
-				if i += 6; r == 0x1b {
-					i += terminalCode(s, i)
-				}
-				continue
-			}
-			emit(s[i:i+1], i, i+1)
-			i++
-		case c == '\\' && i+3 < len(s) && s[i+1] == 'x':
-			if b, err := hex.DecodeString(s[i+2 : i+4]); err == nil && b[0] < 0x80 {
-				if b[0] != 0x1b {
-					emit(string(rune(b[0])), i, i+4)
-				}
-				if i += 4; b[0] == 0x1b {
-					i += terminalCode(s, i)
-				}
-				continue
-			}
-			emit(s[i:i+1], i, i+1)
-			i++
-		case c == '\\' && terminalEscape(s, i) > 0:
-			i += terminalEscape(s, i)
-		case c == '\\' && i+3 < len(s) && s[i+1] >= '0' && s[i+1] <= '1':
-			if b, ok := octal(s, i+1); ok {
-				emit(string(rune(b)), i, i+4)
-				i += 4
-				continue
-			}
-			i++
+		case c == '\\':
+			i = v.escape(i)
 		case c == 0x1b:
-			i++
-			i += terminalCode(s, i)
+			n := 1 + terminalCode(s, i+1)
+			v.drop(i, i+n)
+			i += n
 		case c == '&' && i+3 < len(s) && s[i+1] == '#':
 			if r, n := entity(s, i); n > 0 {
-				if !hidden(r) {
-					emit(string(r), i, i+n)
-				}
+				v.read(shownAs(r), i, i+n)
 				i += n
 				continue
 			}
-			emit("&", i, i+1)
 			i++
-		case c == '\\' && i+1 < len(s):
-			n := 1
-			for i+n < len(s) && s[i+n] == '\\' {
-				n++
-			}
-			if i+n >= len(s) {
-				i += n
-				continue
-			}
-			t := s[i+n]
-			if t == 'u' && i+n+4 < len(s) { // escaped once more: JSON in JSON
-				if r, ok := hex4(s[i+n+1 : i+n+5]); ok {
-					if !hidden(r) {
-						emit(string(r), i, i+n+5)
-					}
-					i += n + 5
-					continue
-				}
-			}
-			switch t {
-			case 'n', 'r', 't':
-				emit("\n", i, i+n+1)
-			case '\n', '\r': // a continued line, which may be indented
-				for i+n+1 < len(s) && strings.IndexByte("\n \t", s[i+n+1]) >= 0 {
-					n++
-				}
-			case '"', '\'', '/':
-				emit(string(t), i, i+n+1)
-			default:
-				i += n
-				continue
-			}
-			i += n + 1
 		case c == '=' && softBreak(s, i) > 0:
-			i += softBreak(s, i)
+			n := softBreak(s, i)
+			v.drop(i, i+n)
+			i += n
 		case c == '%' && i+2 < len(s):
-			if d, err := hex.DecodeString(s[i+1 : i+3]); err == nil &&
-				(d[0] >= 0x20 && d[0] < 0x7f || d[0] == '\n' || d[0] == '\r' || d[0] == '\t') {
-				emit(string(rune(d[0])), i, i+3)
+			if d, ok := hex2(s[i+1 : i+3]); ok && (d >= 0x20 && d < 0x7f || d == '\n' || d == '\r' || d == '\t') {
+				v.read(string(rune(d)), i, i+3)
 				i += 3
 				continue
 			}
-			emit("%", i, i+1)
 			i++
 		case c < utf8.RuneSelf:
-			emit(s[i:i+1], i, i+1)
 			i++
 		default:
 			r, n := utf8.DecodeRuneInString(s[i:])
-			if !hidden(r) {
-				if r >= 0xff01 && r <= 0xff5e { // full-width forms
-					emit(string(r-0xfee0), i, i+n)
-				} else {
-					emit(s[i:i+n], i, i+n)
-				}
+			switch {
+			case hidden(r):
+				v.drop(i, i+n)
+			case r >= 0xff01 && r <= 0xff5e: // full-width forms
+				v.read(string(r-0xfee0), i, i+n)
 			}
 			i += n
 		}
 	}
-	if v.text = b.String(); v.text == s {
-		return view{}
-	}
-	return v
+	return v.view()
 }
 
-// wrapped reports whether there is anything to take out or decode.
-func wrapped(s string, lists adjoins) bool {
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\\' || c == '%' || c >= utf8.RuneSelf || c == 0x1b || c == '&' && i+1 < len(s) && s[i+1] == '#':
-			return true
-		case c == '=' && softBreak(s, i) > 0:
-			return true
-		case (c == '"' || c == '\'' || c == '`') && joint(s, i, lists) > 0:
-			return true
+// wrapping are the bytes at which something may have to be taken out or decoded; read only.
+var wrapping = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= utf8.RuneSelf || strings.IndexByte("\\%&=\"'`\x1b", byte(c)) >= 0
+	}
+	return t
+}()
+
+// escape reads what begins with the backslash s[i]. It returns where to go on.
+func (v *viewing) escape(i int) int {
+	s := v.s
+	switch {
+	case i+5 < len(s) && s[i+1] == 'u':
+		r, ok := hex4(s[i+2 : i+6])
+		if !ok {
+			return i + 1
+		}
+		if r == 0x1b {
+			n := 6 + terminalCode(s, i+6)
+			v.drop(i, i+n)
+			return i + n
+		}
+		v.read(shownAs(r), i, i+6)
+		return i + 6
+	case i+3 < len(s) && s[i+1] == 'x':
+		b, ok := hex2(s[i+2 : i+4])
+		if !ok || b >= utf8.RuneSelf {
+			return i + 1
+		}
+		if b == 0x1b {
+			n := 4 + terminalCode(s, i+4)
+			v.drop(i, i+n)
+			return i + n
+		}
+		v.read(string(rune(b)), i, i+4)
+		return i + 4
+	case terminalEscape(s, i) > 0:
+		n := terminalEscape(s, i)
+		v.drop(i, i+n)
+		return i + n
+	case i+3 < len(s) && s[i+1] >= '0' && s[i+1] <= '1':
+		if b, ok := octal(s, i+1); ok {
+			v.read(string(rune(b)), i, i+4)
+			return i + 4
+		}
+		v.drop(i, i+1)
+		return i + 1
+	case i+1 < len(s):
+		return v.escapes(i)
+	}
+	return i + 1
+}
+
+// escapes reads backslashes from s[i] on and what they stand before.
+func (v *viewing) escapes(i int) int {
+	s, n := v.s, 1
+	for i+n < len(s) && s[i+n] == '\\' {
+		n++
+	}
+	if i+n >= len(s) {
+		v.drop(i, i+n)
+		return i + n
+	}
+	t := s[i+n]
+	if t == 'u' && i+n+4 < len(s) { // escaped once more: JSON in JSON
+		if r, ok := hex4(s[i+n+1 : i+n+5]); ok {
+			v.read(shownAs(r), i, i+n+5)
+			return i + n + 5
 		}
 	}
-	return false
+	switch t {
+	case 'n', 'r', 't':
+		v.read("\n", i, i+n+1)
+	case '\n', '\r': // a continued line, which may be indented
+		for i+n+1 < len(s) && strings.IndexByte("\n \t", s[i+n+1]) >= 0 {
+			n++
+		}
+		v.drop(i, i+n+1)
+	case '"', '\'', '/':
+		v.read(s[i+n:i+n+1], i, i+n+1)
+	default:
+		v.drop(i, i+n)
+		return i + n
+	}
+	return i + n + 1
 }
 
 // softBreak returns the length of a soft line break of quoted-printable text.
@@ -189,7 +261,7 @@ func softBreak(s string, i int) int {
 // adjacent literals, with blanks and line ends, or the comma of a list that is joined; or a continued line.
 func joint(s string, i int, lists adjoins) int {
 	q := s[i]
-	if q != '"' && q != '\'' && q != '`' {
+	if q != '"' && q != '\'' && q != '`' || i == 0 || !literalByte[s[i-1]] {
 		return 0
 	}
 	k := i + 1
@@ -217,19 +289,38 @@ func joint(s string, i int, lists adjoins) int {
 	}
 	skip()
 	if k < len(s) && (s[k] == '"' || s[k] == '\'' || s[k] == '`') && (op || s[k] == q) && k+1 < len(s) &&
-		inClass(s[k+1], "w-_+/=.") && i > 0 && inClass(s[i-1], "w-_+/=.") {
+		literalByte[s[k+1]] {
 		return k + 1 - i
 	}
 	return 0
 }
 
-func hex4(s string) (rune, bool) {
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		return 0, false
-	}
-	return rune(b[0])<<8 | rune(b[1]), true
+// hex2 and hex4 read so many hexadecimal digits.
+func hex2(s string) (byte, bool) {
+	a, b := hexValue[s[0]], hexValue[s[1]]
+	return a<<4 | b, a|b < 0x80
 }
+
+func hex4(s string) (rune, bool) {
+	a, ok := hex2(s[:2])
+	b, more := hex2(s[2:])
+	return rune(a)<<8 | rune(b), ok && more
+}
+
+// hexValue is the value of a hexadecimal digit, and 0x80 for any other byte; read only.
+var hexValue = func() (t [256]byte) {
+	for c := range t {
+		switch b := byte(c); {
+		case digit(b):
+			t[c] = b - '0'
+		case hexByte[b]:
+			t[c] = b | 32 - 'a' + 10
+		default:
+			t[c] = 0x80
+		}
+	}
+	return t
+}()
 
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) || r == '\u034f' || r == '\u180e' || r >= '\ufe00' &&

@@ -34,8 +34,36 @@ var programFlags = []programFlag{
 	{program: "ConvertTo-SecureString", word: "-AsPlainText", flag: "ConvertTo-SecureString "},
 }
 
+// programBits are the literals of programFlags; 0: the program's name is too short to be one. Read only.
+var programBits = func() []literals {
+	out := make([]literals, len(programFlags))
+	for k := range programFlags {
+		if p := programFlags[k].program; len(p) >= literalWindow {
+			out[k] = literalOf(p)
+		}
+	}
+	return out
+}()
+
+// httpClients are programs that take a user and a password; read only.
+var httpClients = literalOf("curl") | literalOf("http")
+
+// programLiterals are those without which findFlags finds only programs of shorter names; read only.
+var programLiterals = func() literals {
+	all := httpClients
+	for _, bit := range programBits {
+		all |= bit
+	}
+	return all
+}()
+
+// programs reports whether a text may name a program that takes a password.
+func (c *census) programs() bool {
+	return c.literals&programLiterals != 0 || c.all("zip") || c.all("bcp") || c.all("7z")
+}
+
 // findFlags finds credentials of command-line clients: curl -u user:password.
-func findFlags(s string, add func(kind string, from, to int)) {
+func findFlags(s string, c *census, add func(kind string, from, to int)) {
 	var letters [256]bool // of the flags in the text
 	for at := 0; ; {
 		i := strings.Index(s[at:], " -")
@@ -45,14 +73,17 @@ func findFlags(s string, add func(kind string, from, to int)) {
 		at += i + 2
 		letters[s[at]] = true
 	}
-	var flags []*programFlag // of the programs that are named at all
+	var room [8]*programFlag
+	flags := room[:0] // of the programs that are named at all
 	for k := range programFlags {
-		if f := &programFlags[k]; (f.flag[1] != '-' || letters[f.flag[2]]) && contains(s, f.program) {
-			flags = append(flags, f)
+		f, bit := &programFlags[k], programBits[k]
+		if f.flag[1] == '-' && !letters[f.flag[2]] || bit != 0 && c.literals&bit == 0 || bit == 0 && !contains(s, f.program) {
+			continue
 		}
+		flags = append(flags, f)
 	}
-	users := (letters['u'] || letters['U'] || letters['-']) && (contains(s, "curl") || contains(s, "http"))
-	if flags == nil && !users {
+	users := (letters['u'] || letters['U'] || letters['-']) && c.literals&httpClients != 0
+	if len(flags) == 0 && !users {
 		return
 	}
 	at := 0

@@ -4,6 +4,7 @@ package redact
 type room struct {
 	census census
 	found  []Finding
+	bare   view
 	view   *view // the text is one: findings stand in its original; nil: it is the text itself
 	whole  bool  // of a view: a finding is what stands in the original
 
@@ -36,14 +37,22 @@ func (d *detector) leave(r *room) {
 	clear(r.found)
 	r.found, r.view, r.whole = r.found[:0], nil, false
 	r.census.trim()
+	if r.bare.text = ""; cap(r.bare.cuts) > maxKept {
+		r.bare.cuts = nil
+	}
 	d.rooms.free = append(d.rooms.free, r)
 }
 
 // take takes the census of a text for a detector.
 func (r *room) take(d *detector, s string) {
 	r.census.take(s, d.ungated || len(d.names) > 0)
-	if d.ungated {
+	switch {
+	case d.ungated:
 		r.census.open(s)
+	case d.knownOnly:
+		r.census.literals = 0
+	default:
+		r.census.literals = literalsIn(s)
 	}
 }
 

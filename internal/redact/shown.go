@@ -4,20 +4,20 @@ import "strings"
 
 // findShown finds what a command prints or sets up by the place of its words: the line behind printenv NAME, the secret
 // of mc alias set, the passwords of createUser.
-func findShown(s string, add func(kind string, from, to int)) {
-	for _, mark := range [...]string{"printenv ", "echo $", "echo \"$"} {
-		if contains(s, mark) {
+func findShown(s string, c *census, add func(kind string, from, to int)) {
+	for k, mark := range printing {
+		if c.literals&printingBits[k] != 0 {
 			findPrinted(s, mark, add)
 		}
 	}
-	if contains(s, "alias set ") {
+	if c.literals&literalAlias != 0 {
 		findWords(s, "alias set ", func(words [][2]int) {
 			if len(words) > 3 { // NAME URL ACCESS SECRET
 				addWord(s, words[3], add)
 			}
 		})
 	}
-	if contains(s, "createUser ") {
+	if c.literals&literalUser != 0 {
 		findWords(s, "createUser ", func(words [][2]int) {
 			for i := 1; i+1 < len(words); i++ {
 				switch way := s[words[i][0]:words[i][1]]; {
@@ -28,6 +28,15 @@ func findShown(s string, add func(kind string, from, to int)) {
 		})
 	}
 }
+
+// Read only.
+var (
+	printing      = [...]string{"printenv ", "echo $", "echo \"$"} // what prints a variable
+	printingBits  = [...]literals{literalOf(printing[0]), literalOf(printing[1]), literalOf(printing[2])}
+	literalAlias  = literalOf("alias set ")
+	literalUser   = literalOf("createUser ")
+	literalsShown = printingBits[0] | printingBits[1] | printingBits[2] | literalAlias | literalUser
+)
 
 // findPrinted finds the line that a command prints for a variable that is a secret by its name.
 func findPrinted(s, mark string, add func(kind string, from, to int)) {

@@ -62,8 +62,8 @@ var tellTails = func() *tailSet {
 }()
 
 // otherTails are the ends of names that are telling in some place alone: of a parameter of a URL, of a pair, of a
-// flag, and in prose.
-const otherTails = "sig ure key ode lue ult ody"
+// flag, and in prose; and of the words machine and login.
+const otherTails = "sig ure key ode lue ult ody ine gin"
 
 // nameTails are the ends of all names for whose value a detector looks; read only. A test compares what is found behind
 // them with what is found behind every name.

@@ -230,6 +230,8 @@ var (
 	baseByte = table("w+/-_")
 	hexByte  = table("h")
 	dumpByte = table("h :-,")
+
+	literalByte = table("w-_+/=.") // beside the quote of a literal that is joined to another
 )
 
 // randomish reports digits among letters in the way of a generated text: not one

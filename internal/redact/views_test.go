@@ -13,10 +13,12 @@ func shown(s string, v *view) string {
 	var b strings.Builder
 	at := 0
 	for i := 0; i < len(v.text); {
-		from, to := int(v.from[i]), int(v.to[i])
+		from, to := v.place(i, i+1)
 		k := i + 1
-		for k < len(v.text) && int(v.from[k]) == from {
-			k++
+		for ; k < len(v.text); k++ {
+			if next, _ := v.place(k, k+1); next != from {
+				break
+			}
 		}
 		switch {
 		case from < at || to > len(s) || from >= to:
@@ -109,7 +111,7 @@ func TestViews(t *testing.T) {
 		{"another operator", `"ab" - "cd"`, `"ab" - "cd"`},
 		{"backquotes", "`ab` + `cd`", "`ab⟨` + `⟩cd`"},
 	} {
-		v, got := unwrapped(c.text), c.text
+		v, got := unwrapped(c.text, nil), c.text
 		if v.text == c.text {
 			t.Errorf("%s: %q has a view though it reads as it stands", c.why, c.text)
 		}
@@ -121,20 +123,31 @@ func TestViews(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q\n got %s\nwant %s", c.why, c.text, got, c.want)
 		}
-		if v.text != "" && (len(v.from) != len(v.text) || len(v.to) != len(v.text)) {
-			t.Errorf("%s: %d and %d places for %d bytes", c.why, len(v.from), len(v.to), len(v.text))
+		for i := range len(v.text) { // a range is from where its first byte came from to where its last one did
+			for k := i + 1; k <= len(v.text); k++ {
+				a, _ := v.place(i, i+1)
+				_, b := v.place(k-1, k)
+				if from, to := v.place(i, k); from != a || to != b {
+					t.Errorf("%s: bytes %d to %d come from %d to %d, not %d to %d", c.why, i, k, from, to, a, b)
+				}
+			}
 		}
 	}
 }
 
-// TestTextsWithoutAView: a text in which nothing is escaped or split is not copied; most are of this kind.
+// TestTextsWithoutAView: a text in which nothing is escaped or split is not copied, whatever marks are in it; most are of
+// this kind.
 func TestTextsWithoutAView(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "plain words": false, `a="b" c='d'`: false, "it's": false, "a=b\nc=d": false, "=\na": false,
-		"'a' 'b'": true, `"a"+"b"`: true, "ab=\ncd": true, `a\b`: true, "50%": true, "é": true,
+		"50%": false, "50% of é": false, `'a', "b"`: false, "a & b &#; &": false, "100%-é": false,
+		"'a' 'b'": true, `"a"+"b"`: true, "ab=\ncd": true, `a\b`: true, "5%30": true, "a\u200b": true,
 	} {
-		if got := wrapped(text, adjoiners(text)); got != want {
-			t.Errorf("%q: %v", text, got)
+		if v := unwrapped(text, nil); (v.text != "") != want {
+			t.Errorf("%q: %q", text, v.text)
+		}
+		if n := testing.AllocsPerRun(10, func() { unwrapped(text, nil) }); n > 0 != want {
+			t.Errorf("%q: %v allocations", text, n)
 		}
 	}
 }
