@@ -68,9 +68,13 @@ func (a *App) hookPush(ctx context.Context, path, target string, options hookPus
 	if err != nil {
 		return failureBy(fmt.Errorf("%s: %w", path, err), "Nothing was pushed.")
 	}
+	manifest, _, err := oci.Pack(file)
+	if err != nil {
+		return failureBy(err, "")
+	}
 	var evidence []oci.Evidence
 	if !options.noEvidence {
-		if evidence, err = a.evidenceToPush(path, file); err != nil {
+		if evidence, err = a.evidenceToPush(path, file, &manifest); err != nil {
 			return err
 		}
 	}
@@ -78,7 +82,7 @@ func (a *App) hookPush(ctx context.Context, path, target string, options hookPus
 	if err != nil {
 		return err
 	}
-	pushed, err := client.Push(ctx, ref, file, evidence)
+	pushed, err := client.PushAs(ctx, ref, manifest, file, evidence)
 	done()
 	if err != nil {
 		return registryFailure(err, ref)
@@ -107,22 +111,25 @@ func (a *App) hookPush(ctx context.Context, path, target string, options hookPus
 	return nil
 }
 
-// evidenceToPush reads what lies beside the file. Statements about the manifest
-// of another packaging are worth nothing once pushed, and that is said.
-func (a *App) evidenceToPush(path string, file []byte) ([]oci.Evidence, error) {
+// evidenceToPush reads what lies beside the file. Statements about a manifest that an
+// earlier belay made of it keep their worth: manifest becomes that one. Statements about
+// the manifest of another packaging are worth nothing once pushed, and that is said.
+func (a *App) evidenceToPush(path string, file []byte, manifest *[]byte) ([]oci.Evidence, error) {
 	beside, err := trust.ReadEvidence(path)
 	if err != nil {
 		return nil, failureBy(err, "Nothing was pushed. --no-evidence leaves the signatures out.")
-	}
-	manifest, _, err := oci.Pack(file)
-	if err != nil {
-		return nil, err
 	}
 	var out []oci.Evidence
 	for _, e := range beside {
 		switch e.Kind {
 		case tiers.EvidenceManifest:
-			if string(e.Data) != string(manifest) {
+			_, ours, err := oci.PackAs(file, e.Data)
+			if err != nil {
+				return nil, failureBy(err, "")
+			}
+			if ours {
+				*manifest = e.Data
+			} else {
 				fmt.Fprintf(a.Err,
 					"belay: note: %s is not the manifest that belay makes of this file; signatures over it will not count there. Copy the artifact with a registry tool to keep them.\n", safe(e.Name))
 			}

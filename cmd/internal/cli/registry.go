@@ -33,7 +33,7 @@ func (o *registryOptions) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.tokenHosts, "token-host", nil,
 		"host that may be sent the registry's credentials when the registry asks for a token from there")
 	f.StringSliceVar(&o.blobHosts, "blob-host", nil,
-		"host that the registry may redirect downloads to; it is sent no credentials")
+		"host that the registry may redirect downloads to, beside those that are known for it; it is sent no credentials")
 	f.DurationVar(&o.timeout, "timeout", oci.DefaultTimeout, "for the whole transfer")
 }
 

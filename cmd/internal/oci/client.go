@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ type Options struct {
 	// the registry asks for a token from there.
 	TokenHosts []string
 	// BlobHosts (host or host:port) may serve content that the registry redirects
-	// to. They are never sent credentials.
+	// to, beside those that are known to belong to it (services). They are never sent credentials.
 	BlobHosts []string
 	// Timeout bounds a whole push or pull; 0 means DefaultTimeout.
 	Timeout time.Duration
@@ -43,10 +44,13 @@ type Options struct {
 
 // Client pushes and pulls. It holds no connection and no state between calls and
 // is safe for concurrent use.
-type Client struct{ o Options }
+type Client struct {
+	o    Options
+	dial func(onlyLoopback bool) func(context.Context, string, string) (net.Conn, error)
+}
 
 // New returns a client.
-func New(o Options) *Client { return &Client{o: o} }
+func New(o Options) *Client { return &Client{o: o, dial: dialer} }
 
 // session is one push or pull with one registry.
 type session struct {
@@ -70,7 +74,7 @@ func (c *Client) open(ref Reference) (*session, error) {
 	}
 	tr := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer(plain && !c.o.UnsafePlainHTTP),
+		DialContext:            c.dial(plain && !c.o.UnsafePlainHTTP),
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool},
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  headerTimeout,

@@ -43,6 +43,11 @@ func newGuard(next http.RoundTripper, endpoint string, plain bool, tokenHosts, b
 	for _, h := range blobHosts {
 		g.blobHosts[canonical(&url.URL{Scheme: g.schemeOf(h), Host: h})] = true
 	}
+	if !plain {
+		for _, h := range knownBlobHosts(endpoint) {
+			g.blobHosts[h+":443"] = true
+		}
+	}
 	if endpoint == hubEndpoint {
 		g.tokenHosts[hubTokens+":443"] = true
 	}

@@ -186,28 +186,6 @@ func decodeIndex(b []byte) ([]Descriptor, error) {
 	return slices.DeleteFunc(x.Manifests, func(d Descriptor) bool { return d.check() != nil }), nil
 }
 
-// wasmConfig is the config blob of the Wasm artifact layout, without a time.
-type wasmConfig struct {
-	Architecture string   `json:"architecture"`
-	OS           string   `json:"os"`
-	LayerDigests []string `json:"layerDigests"`
-}
-
-// Pack returns the manifest and config of a module: the same bytes for the same
-// module, always and everywhere.
-func Pack(module []byte) (manifest, config []byte, err error) {
-	layer := describe(MediaTypeWasm, module)
-	config, err = json.Marshal(wasmConfig{Architecture: "wasm", OS: "wasip1", LayerDigests: []string{layer.Digest}})
-	if err != nil {
-		return nil, nil, err
-	}
-	manifest, err = json.Marshal(Manifest{
-		SchemaVersion: 2, MediaType: MediaTypeManifest,
-		Config: describe(MediaTypeWasmConfig, config), Layers: []Descriptor{layer},
-	})
-	return manifest, config, err
-}
-
 // packEvidence is the referrer that attaches a piece of evidence to subject.
 func packEvidence(e Evidence, subject Descriptor) ([]byte, error) {
 	return json.Marshal(Manifest{

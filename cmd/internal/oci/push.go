@@ -32,6 +32,17 @@ type Pushed struct {
 // serves. Pushing the same again changes nothing. Errors are *Error: ErrTooLarge,
 // ErrReference, ErrEvidence, and those of talking to a registry.
 func (c *Client) Push(ctx context.Context, ref Reference, module []byte, evidence []Evidence) (*Pushed, error) {
+	manifest, _, err := Pack(module)
+	if err != nil {
+		return nil, err
+	}
+	return c.PushAs(ctx, ref, manifest, module, evidence)
+}
+
+// PushAs is Push with a manifest from an earlier push or pull: one that PackAs knows,
+// else it is ErrLayout.
+func (c *Client) PushAs(ctx context.Context, ref Reference, manifest, module []byte,
+	evidence []Evidence) (*Pushed, error) {
 	const op = "push"
 	bad := func(class error, text string) error {
 		return &Error{Class: class, Op: op, Ref: ref.String(), Text: text}
@@ -51,6 +62,13 @@ func (c *Client) Push(ctx context.Context, ref Reference, module []byte, evidenc
 			return nil, bad(ErrTooLarge, fmt.Sprintf("evidence has 1 to %d bytes", MaxEvidence))
 		}
 	}
+	config, made, err := PackAs(module, manifest)
+	if err != nil {
+		return nil, err
+	}
+	if !made {
+		return nil, bad(ErrLayout, "the manifest is none that belay makes of this module")
+	}
 	ctx, cancel := c.within(ctx)
 	defer cancel()
 	s, err := c.open(ref)
@@ -58,14 +76,10 @@ func (c *Client) Push(ctx context.Context, ref Reference, module []byte, evidenc
 		return nil, err
 	}
 	defer s.closer()
-	return s.push(s.scoped(ctx, auth.ActionPull, auth.ActionPush), module, evidence)
+	return s.push(s.scoped(ctx, auth.ActionPull, auth.ActionPush), manifest, config, module, evidence)
 }
 
-func (s *session) push(ctx context.Context, module []byte, evidence []Evidence) (*Pushed, error) {
-	manifest, config, err := Pack(module)
-	if err != nil {
-		return nil, err
-	}
+func (s *session) push(ctx context.Context, manifest, config, module []byte, evidence []Evidence) (*Pushed, error) {
 	repo := &remote.Repository{
 		Client: s.client, Reference: s.orasRef(), PlainHTTP: s.plain, MaxMetadataBytes: MaxManifest,
 		ReferrerListMaxPages: maxPages,
@@ -101,7 +115,8 @@ func (s *session) push(ctx context.Context, module []byte, evidence []Evidence) 
 	if len(evidence) == 0 {
 		return out, nil
 	}
-	out.Evidence, err = s.attach(ctx, repo, subject, evidence)
+	listed, err := s.attach(ctx, repo, subject, evidence)
+	out.Evidence = listed
 	return out, err
 }
 

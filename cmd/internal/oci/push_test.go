@@ -8,10 +8,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/phases"
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/registry"
 )
@@ -24,9 +27,9 @@ func TestManifestIsStable(t *testing.T) {
 		t.Fatal(err)
 	}
 	const (
-		wantConfig   = `{"architecture":"wasm","os":"wasip1","layerDigests":["sha256:05bd7a063fd148535186db06493a2d6edf4439943e7ad666b74af495d5e0b25b"]}`
+		wantConfig   = `{"created":"1970-01-01T00:00:00Z","architecture":"wasm","os":"wasip1","layerDigests":["sha256:05bd7a063fd148535186db06493a2d6edf4439943e7ad666b74af495d5e0b25b"]}`
 		wantManifest = `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
-			`"config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":"sha256:038900800841da94c56f0bc425dc681ad888fca808f320eb20ad0367225784dd","size":128},` +
+			`"config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":"sha256:370ad4a974be1a5272ea1c8b3b3eb3c5f925ab58cb2a95fb6979e590b77c884f","size":161},` +
 			`"layers":[{"mediaType":"application/wasm","digest":"sha256:05bd7a063fd148535186db06493a2d6edf4439943e7ad666b74af495d5e0b25b","size":14}]}`
 	)
 	if d := cmp.Diff(wantConfig, string(config)); d != "" {
@@ -37,6 +40,64 @@ func TestManifestIsStable(t *testing.T) {
 	}
 	if layer, err := ModuleLayer(manifest); err != nil || layer.Digest != phases.ByteDigest(module("a hook")) {
 		t.Errorf("the manifest binds %v (%v)", layer, err)
+	}
+}
+
+// A hook that an earlier belay pushed, without created, has signatures over that manifest: a mirror gets it again.
+func TestPushAsBefore(t *testing.T) {
+	ctx, m := context.Background(), module("a hook")
+	const config = `{"architecture":"wasm","os":"wasip1","layerDigests":["sha256:05bd7a063fd148535186db06493a2d6edf4439943e7ad666b74af495d5e0b25b"]}`
+	manifest := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",` +
+		`"config":{"mediaType":"application/vnd.wasm.config.v0+json","digest":"sha256:038900800841da94c56f0bc425dc681ad888fca808f320eb20ad0367225784dd","size":128},` +
+		`"layers":[{"mediaType":"application/wasm","digest":"sha256:05bd7a063fd148535186db06493a2d6edf4439943e7ad666b74af495d5e0b25b","size":14}]}`)
+	if got, ok, err := PackAs(m, manifest); err != nil || !ok || string(got) != config {
+		t.Errorf("%q, %v, %v", got, ok, err)
+	}
+	ref, _ := realistic(t, true, nil)
+	c := New(Options{})
+	pushed, err := c.PushAs(ctx, ref, manifest, m, nil)
+	if err != nil || !bytes.Equal(pushed.Manifest, manifest) || pushed.Ref.Digest != phases.ByteDigest(manifest) {
+		t.Fatalf("%+v, %v", pushed, err)
+	}
+	if p, err := c.Pull(ctx, pushed.Ref); err != nil || !bytes.Equal(p.Manifest, manifest) {
+		t.Errorf("%v", err)
+	}
+	for _, other := range [][]byte{nil, []byte("{}"), append(bytes.Clone(manifest), ' '), bytes.Replace(manifest, []byte("05bd"), []byte("05be"), 1)} {
+		_, err = c.PushAs(ctx, ref, other, m, nil)
+		wantClass(t, err, ErrLayout, "none that belay makes")
+	}
+}
+
+// What oci-wasm 0.6.0 of the Bytecode Alliance has to find: its WasmConfig (src/config.rs), where
+// members without Option are required, and what its pull_manifest_and_config asks of a manifest.
+func TestReadersOfTheByteCodeAlliance(t *testing.T) {
+	manifest, config, err := Pack(module("a hook"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c struct {
+		Created      *time.Time `json:"created"`
+		Author       *string    `json:"author"`
+		Architecture *string    `json:"architecture"`
+		OS           *string    `json:"os"`
+		LayerDigests *[]string  `json:"layerDigests"`
+		Component    *struct{}  `json:"component"`
+	}
+	if err := json.Unmarshal(config, &c, json.RejectUnknownMembers(true)); err != nil {
+		t.Fatal(err)
+	}
+	if c.Created == nil || c.Architecture == nil || *c.Architecture != "wasm" || c.OS == nil || *c.OS != "wasip1" ||
+		c.Component != nil {
+		t.Errorf("%s", config)
+	}
+	if want := []string{phases.ByteDigest(module("a hook"))}; c.LayerDigests == nil || !slices.Equal(*c.LayerDigests, want) {
+		t.Errorf("%s", config)
+	}
+	var m Manifest
+	if err := json.Unmarshal(manifest, &m); err != nil || len(m.Layers) != 1 ||
+		m.MediaType != "application/vnd.oci.image.manifest.v1+json" ||
+		m.Config.MediaType != "application/vnd.wasm.config.v0+json" || m.Layers[0].MediaType != "application/wasm" {
+		t.Errorf("%s, %v", manifest, err)
 	}
 }
 
