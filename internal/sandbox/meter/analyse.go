@@ -27,6 +27,7 @@ const (
 type event struct {
 	kind    eventKind
 	check   bool     // evRegion
+	round   bool     // evRegion: the head of a loop to which a branch needs no operands
 	empty   bool     // evRegion: nothing in it costs anything, such as the end of a block at the end of a block
 	shape   nanShape // evNaN
 	op      wasm.Op  // evCall, evIndex
@@ -256,6 +257,7 @@ func (a *analysis) live() {
 	case wasm.OpLoop:
 		a.region(in.End, costLoopRound, true)
 		a.labels[len(a.labels)-1].region = int32(a.regionAt)
+		a.events[a.regionAt].round = in.Block < 0 // other types may have parameters
 	case wasm.OpIf:
 		a.region(in.End, 0, false)
 	case wasm.OpBrIf:

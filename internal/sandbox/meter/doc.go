@@ -66,7 +66,9 @@
 // loop or function. Function entries and loop heads check the
 // counter, as do instructions whose cost depends on an operand; so between two checks
 // runs at most what one function holds, once. A check also stores the counter in the
-// global; other charges are stored before calls and at the function's end.
+// global; other charges are stored before calls and at the function's end. A loop whose
+// counter is spent goes back to its head when the host has answered, with the charge of
+// the round given back: code that rejoins a round in its middle costs every round.
 //
 // Calls pay from a second counter, in units that divide both a slot of 8 bytes and the
 // least share of one call, so that 131,072 slots and 1,920 calls (the defaults) are exact

@@ -76,6 +76,28 @@ func (e *emitter) settle(check bool) {
 		e.dirty = true
 		return
 	}
+	e.whenSpent(func() {
+		e.opU(wasm.OpLocalTee, e.t.fuel)
+		e.opU(wasm.OpGlobalSet, e.fuel)
+	})
+}
+
+// settleRound is settle with a check for the charge at the head of a loop without parameters. When the counter is
+// spent, the way leads back to the head, which charges again; so the charge is given back first. No way joins the code
+// of the round in its middle then, and wazero's register allocator leaves that code as it would be without the check:
+// a join there doubled what metering costs tight loops.
+func (e *emitter) settleRound(cost int64) {
+	e.whenSpent(func() {
+		e.i64(cost)
+		e.op(wasm.OpI64Add)
+		e.opU(wasm.OpLocalSet, e.t.fuel)
+		e.opU(wasm.OpBr, 1) // out of the if, to the loop
+	})
+}
+
+// whenSpent puts the new counter, which is on the stack, into the local and the global. When it is below zero the host
+// is asked, and then finds the host's answer on the stack.
+func (e *emitter) whenSpent(then func()) {
 	e.opU(wasm.OpLocalTee, e.t.fuel)
 	e.opU(wasm.OpGlobalSet, e.fuel)
 	e.opU(wasm.OpLocalGet, e.t.fuel)
@@ -88,8 +110,7 @@ func (e *emitter) settle(check bool) {
 	e.op(wasm.OpElse)
 	e.opU(wasm.OpLocalGet, e.t.fuel)
 	e.opU(wasm.OpCall, e.yield)
-	e.opU(wasm.OpLocalTee, e.t.fuel)
-	e.opU(wasm.OpGlobalSet, e.fuel)
+	then()
 	e.op(wasm.OpEnd)
 	e.dirty = false
 }
@@ -172,7 +193,11 @@ func (e *emitter) event(ev *event, unchecked bool) {
 			e.opU(wasm.OpLocalGet, e.t.fuel)
 			e.i64(ev.cost)
 			e.op(wasm.OpI64Sub)
-			e.settle(ev.check)
+			if ev.round {
+				e.settleRound(ev.cost)
+			} else {
+				e.settle(ev.check)
+			}
 		default:
 			// Some way that leads here may have charged.
 			e.dirty = unchecked

@@ -86,6 +86,18 @@ func late(t testing.TB) []byte {
 	return m.bytes(t)
 }
 
+// carried counts its argument down in a loop that has it as its parameter, and not as a local.
+func carried(t testing.TB) []byte {
+	var m mod
+	f := m.fn(sig(ty(i32), ty(i32)), locals(1, i32),
+		get(0),
+		blk(wasm.OpLoop, 0), // the type of the function
+		i32c(1), o(wasm.OpI32Sub), tee(1), get(1), brIf(0),
+		o(end))
+	m.export("f", f)
+	return m.bytes(t)
+}
+
 // The figures are CostTable: a change of any of them needs a new version.
 func TestFuelIsTheSameEverywhere(t *testing.T) {
 	bench := benchGuest(t)
@@ -100,6 +112,7 @@ func TestFuelIsTheSameEverywhere(t *testing.T) {
 	}{
 		{"spin", spin(t), "f", plenty, 1000, outcome{results: "[0]", used: 8003}},
 		{"spin out of fuel", spin(t), "f", 5000, 1000, outcome{results: "[]", fault: "fuel", used: 5003}},
+		{"loop with a parameter", carried(t), "f", plenty, 1000, outcome{results: "[0]", used: 6003}},
 		{"fib", fib(t), "f", plenty, 15, outcome{results: "[610]", used: 34518}},
 		{"fib out of fuel", fib(t), "f", 9999, 15, outcome{results: "[]", fault: "fuel", used: 10024}},
 		{"trap in a loop", divLate(t), "f", plenty, 1000,
