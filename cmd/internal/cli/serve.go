@@ -156,7 +156,10 @@ func (a *App) serve(ctx context.Context, options serveOptions) error {
 		<-ctx.Done()
 		notify("STOPPING=1") // when it begins to stop, not when it has
 	}()
-	go debug.FreeOSMemory() // opening takes more than serving: without it that stays until the first questions
+	go func() { // opening takes more than serving: without it that stays until the first questions
+		debug.FreeOSMemory()
+		releaseProgram()
+	}()
 	err = s.Serve(ctx)
 	stop()
 	<-retained // both use the host, which is closed next
