@@ -113,3 +113,23 @@ func TestDiskFaults(t *testing.T) {
 		})
 	}
 }
+
+// After a failure the database is opened anew. What was changed outside of belay before that, the new connection
+// does not tell, and the rows that this process remembers are not believed.
+func TestRowsChangedBeforeTheDatabaseIsOpenedAnew(t *testing.T) {
+	disk := &faultyDisk{VFS: vfs.Find("")}
+	vfs.Register("faulty-rows", disk)
+	t.Cleanup(func() { vfs.Unregister("faulty-rows") })
+	path := filepath.Join(t.TempDir(), "belay.db")
+	must(t, os.WriteFile(path, nil, 0o600))
+	s := open(t, path, sqlite.Options{VFS: "faulty-rows"})
+	restricted(t, s)
+	disk.failSync.Store(true)
+	if _, err := s.Commit(t.Context(), batch("lost")); !errors.Is(err, kernel.ErrUnavailable) {
+		t.Fatalf("Commit on a failing disk: %v, want ErrUnavailable", err)
+	}
+	disk.failSync.Store(false)
+	change(t, path, "DELETE FROM latches WHERE session='s-1'")
+	_, err := s.Commit(t.Context(), batch("never"))
+	wantTampered(t, err, "latches")
+}

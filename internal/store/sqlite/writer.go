@@ -223,6 +223,9 @@ func (w *writer) recover() error {
 		return err
 	}
 	w.use(c)
+	// What other connections wrote before this one was opened, it does not tell. The rows that this process
+	// remembers may be older.
+	w.version = unknownVersion
 	return nil
 }
 
