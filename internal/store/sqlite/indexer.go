@@ -87,7 +87,7 @@ func nextBlock(c *conn) (number int64, ready bool, err error) {
 // more says that another one may be missing.
 func (s *Store) indexBlock(ctx context.Context) (more bool, err error) {
 	var b *block
-	err = s.read(ctx, "read events", func(c *conn) error {
+	err = s.readApart(ctx, "read events", func(c *conn) error {
 		number, ready, err := nextBlock(c)
 		if err != nil || !ready {
 			return err

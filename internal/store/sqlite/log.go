@@ -23,7 +23,7 @@ func (s *Store) LogSize(ctx context.Context) (size int64, err error) {
 // LogLeaves implements kernel.Store.
 func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel.LogLeaf, error) {
 	var out []kernel.LogLeaf
-	err := s.read(ctx, "read the log", func(c *conn) error {
+	err := s.readApart(ctx, "read the log", func(c *conn) error {
 		check, err := newCheck(c)
 		if err != nil {
 			return err

@@ -19,7 +19,11 @@ import (
 // Events implements kernel.Store.
 func (s *Store) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
 	var f *finder
-	err := s.read(ctx, "read events", func(c *conn) error {
+	read := s.readApart
+	if q.ID != "" || q.Newest && q.EffectiveLimit() <= fewEvents {
+		read = s.read
+	}
+	err := read(ctx, "read events", func(c *conn) error {
 		f = &finder{leaves: leaves{conn: c}, ctx: ctx, query: &q, left: q.EffectiveLimit()}
 		return f.snapshot()
 	})
@@ -31,6 +35,9 @@ func (s *Store) Events(ctx context.Context, q wire.Query) ([]phases.Event, error
 	}
 	return f.found, nil
 }
+
+// fewEvents is how many of the newest events are read on any connection.
+const fewEvents = 32
 
 // errEnough ends a search that has found as many events as it may.
 var errEnough = errors.New("enough")

@@ -55,8 +55,9 @@ type Store struct {
 	buffers eventbytes.Pool // of the events of commits
 	packs   *eventpack.Codec
 
-	readers readers
-	watch   watch
+	readers  readers
+	borrowed atomic.Int64 // reads that went over the writer's connection; see borrow
+	watch    watch
 
 	requests chan *request
 	writer   sync.WaitGroup
@@ -154,8 +155,23 @@ func unavailable(op string, err error) error {
 	return fmt.Errorf("sqlite store: %s: %w: %w", op, kernel.ErrUnavailable, err)
 }
 
-// read runs f on a connection of its own.
+// read runs f, which reads little, on a connection that nothing else uses meanwhile.
 func (s *Store) read(ctx context.Context, op string, f func(*conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return unavailable(op, err)
+	}
+	done, err := s.borrow(f)
+	switch {
+	case !done:
+		return s.readApart(ctx, op, f)
+	case err != nil:
+		return unavailable(op, err)
+	}
+	return nil
+}
+
+// readApart is read for what may take long: the writer does not wait for it.
+func (s *Store) readApart(ctx context.Context, op string, f func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return unavailable(op, err)
 	}
