@@ -24,6 +24,9 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 		Health:  wire.HealthOK, Problems: []string{}, Warnings: []string{}, Latches: []wire.Latch{}, Rules: b.conf.now.rules}
 	bad := b.conf.now.bad
 	b.conf.mu.Unlock()
+	if b.o.Verifier == nil { // else trust.yaml decides nothing
+		s.TrustProblem = b.conf.trust.Problem()
+	}
 	if s.Compile = wire.CompileHere; b.loader.Isolated() {
 		s.Compile = wire.CompileApart
 	}

@@ -17,8 +17,10 @@ type Status struct {
 	Health   HealthState `json:"health"`                // the same in three steps
 	Problems []string    `json:"problems"`              // why it is not healthy, or why an older configuration is in force
 	Warnings []string    `json:"warnings"`              // why it is degraded
-	Sinks    []Sink      `json:"sinks"`
-	Latches  []Latch     `json:"latches"`
+	// why trust.yaml cannot be used; "": it can, or there is none
+	TrustProblem string  `json:"trust_problem,omitzero"`
+	Sinks        []Sink  `json:"sinks"`
+	Latches      []Latch `json:"latches"`
 	// events of a day that could neither be read nor blocked, and named no session to latch
 	Unheld int `json:"unheld,omitzero"`
 	// calls of a day that ran otherwise than belay released them, or although it refused them

@@ -77,6 +77,13 @@ func (t *Verifier) Revision() string {
 	return t.policy.Digest()
 }
 
+// Problem says why trust.yaml cannot be used; "" when it can, or there is none.
+func (t *Verifier) Problem() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return errorText(t.bad)
+}
+
 // InUse returns the policy that decides; nil when it cannot be used.
 func (t *Verifier) InUse() *tiers.Policy {
 	t.mu.Lock()

@@ -153,7 +153,7 @@ agent is about to do and answer go on, go on with these changes, ask, or stop.
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("belay {{.Version}}\n")
@@ -163,6 +163,7 @@ agent is about to do and answer go on, go on with these changes, ask, or stop.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(err.Error(), "`"+cmd.CommandPath()+" --help` lists the flags.")
 	})
+	root.SetHelpCommand(a.helpCmd())
 	root.AddCommand(a.connectCmd(), a.disconnectCmd())
 	root.AddCommand(a.initCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
 		a.statusCmd(), a.doctorCmd(), a.configCmd(), a.latchCmd(), a.leaseCmd(), a.approvalsCmd(), a.reviewerCmd(),

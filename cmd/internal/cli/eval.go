@@ -61,8 +61,8 @@ With --at it only shows what hooks would say at another time: leases, approvals 
 state are read, nothing is recorded, used up or carried out, and no daemon is asked.
 
 The action is held to its scopes. With --holds-scopes, or "holds_scopes": true in the
-invocation, you hold it to the verdict's scopes yourself. "parent_scopes" is what the
-parent of a child agent may touch.
+invocation, you hold it to the verdict's scopes yourself: a note of the verdict says what
+you must enforce. "parent_scopes" is what the parent of a child agent may touch.
 
 With --runtime it takes that agent runtime's own payload and answers in that
 runtime's own form: its JSON, its exit status, its way of saying no.`,
@@ -185,7 +185,7 @@ func (a *App) evalAsk(ctx context.Context, options evalOptions) error {
 			return err
 		}
 		defer closeIn()
-		return a.evalLines(ctx, host, in)
+		return a.evalLines(ctx, host, in, options.holds)
 	}
 	src, err := a.readInvocation(ctx, options.file)
 	if err != nil {
@@ -212,6 +212,7 @@ func (a *App) evalAsk(ctx context.Context, options evalOptions) error {
 	if verdict, err = a.afterDecision(ctx, options, src, verdict); err != nil {
 		return failureBy(err, "The action counts as blocked.")
 	}
+	noteHeld(&verdict, src, options.holds)
 	if !a.word.Take() {
 		return exitWith(ExitError) // the process has said that it is too late
 	}
@@ -268,6 +269,11 @@ func (a *App) openForEval(ctx context.Context, options evalOptions) (*belay.Bela
 
 // openState opens the state directory and says what to do when that fails.
 func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*belay.Belay, error) {
+	if o.NoHooks { // only looked at, or changed: it has to be there
+		if err := existing(dir); err != nil {
+			return nil, err
+		}
+	}
 	if o.Logger == nil {
 		o.Logger = a.logger()
 	}
@@ -335,12 +341,4 @@ func encodeJSON(v any, indent bool) ([]byte, error) {
 		opts = append(opts, jsontext.WithIndent("  "))
 	}
 	return json.Marshal(v, opts...)
-}
-
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError(fmt.Sprintf("%s takes no argument, and %q was given", cmd.CommandPath(), safe(args[0])),
-			"`"+cmd.CommandPath()+" --help` shows how it is used.")
-	}
-	return nil
 }

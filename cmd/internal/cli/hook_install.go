@@ -187,6 +187,9 @@ func (a *App) hookList(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	if err := existing(dir); err != nil {
+		return err
+	}
 	host, err := a.openState(ctx, dir, belay.Options{}) // with hooks: whether they load is part of the answer
 	if err != nil {
 		return err

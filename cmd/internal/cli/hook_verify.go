@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
@@ -28,7 +30,7 @@ func (a *App) hookVerifyCmd() *cobra.Command {
 FILE.sig, FILE.manifest.json) with the trust policy of the state directory. It fetches
 nothing. The exit status is 0 when the hook is trusted, else 1.`,
 		Args: oneArg("one module file"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hookVerify(args[0], options) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.hookVerify(cmd.Context(), args[0], options) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&options.bundles, "bundle", nil, "also look at this Sigstore bundle")
@@ -37,7 +39,7 @@ nothing. The exit status is 0 when the hook is trusted, else 1.`,
 	return cmd
 }
 
-func (a *App) hookVerify(path string, options hookVerifyOptions) error {
+func (a *App) hookVerify(ctx context.Context, path string, options hookVerifyOptions) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
@@ -46,6 +48,7 @@ func (a *App) hookVerify(path string, options hookVerifyOptions) error {
 	if err != nil {
 		return failureBy(err, "")
 	}
+	_, refused := loader.Inspect(ctx, file, nil)
 	pieces, err := trust.ReadEvidence(path)
 	if err != nil {
 		return failureBy(err, "")
@@ -60,6 +63,9 @@ func (a *App) hookVerify(path string, options hookVerifyOptions) error {
 			pieces = append(pieces, tiers.Evidence{Kind: kind, Name: filepath.Base(n), Data: data})
 		}
 	}
+	if refused != nil && len(pieces) == 0 { // else a tier would be said of any file
+		return failureBy(fmt.Errorf("%s is no module that belay would load: %w", path, refused), notModule(path))
+	}
 	d, err := trustDir(dir).Open(nil).Decision(file, pieces)
 	if err != nil {
 		return failureBy(err, tiers.PolicyUnusable.Advice())
@@ -71,10 +77,24 @@ func (a *App) hookVerify(path string, options hookVerifyOptions) error {
 	} else {
 		a.printDecision(d)
 	}
+	if refused != nil { // its evidence may say what happened to it
+		return failureBy(fmt.Errorf("%s is no module that belay would load: %w", path, refused), "")
+	}
 	if d.Tier != phases.Trusted {
 		return exitWith(ExitError)
 	}
 	return nil
+}
+
+// notModule says what to do with a file that is no module.
+func notModule(path string) string {
+	switch filepath.Ext(path) {
+	case ".wat", ".rs", ".go", ".c":
+		return "It is source: `belay hook build` makes the module."
+	case ".json", ".sig":
+		return "Evidence is found beside the module: give the module itself."
+	}
+	return "Nothing of it was verified. Give the .wasm file; what vouches for it is found beside it."
 }
 
 func (a *App) printDecision(decision tiers.Decision) {

@@ -22,7 +22,7 @@ func TestInterpreterIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, want := range map[string][]string{
-		"status": {"interpreter", "ready, degraded", "memory may not be made executable here"},
+		"status": {"interpreter", "READY, degraded", "memory may not be made executable here"},
 		"doctor": {"interpreter: about 40 times slower", "MemoryDenyWriteExecute="},
 	} {
 		_, out, log := belayOn(t.Context(), dir, nil, "", command)

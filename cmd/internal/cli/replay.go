@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/internal/report"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -134,7 +134,7 @@ func (a *App) reportReplay(b *report.Builder, o replayOptions, files *outputs) e
 func (a *App) replayBench() (*loader.Bench, error) {
 	dir, err := a.stateDir()
 	if err == nil {
-		if _, err := os.Stat(dir); err != nil {
+		if statedir.Exists(dir) != nil {
 			dir = ""
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -134,6 +135,15 @@ func openSource[T any](ctx context.Context, app *App, remote func(*client.Client
 	return local(host), nil
 }
 
+// existing refuses a directory in which belay keeps nothing: what only reads makes no state directory.
+func existing(dir string) error {
+	if err := statedir.Exists(dir); err != nil {
+		return &exitError{code: ExitError, text: err.Error() + " " + safe(dir), cause: err,
+			hint: "`belay init` makes it; --state and $BELAY_HOME name another."}
+	}
+	return nil
+}
+
 // openRecords opens the record, of the daemon or of the directory without its
 // hooks: it must be there to look at while a hook is broken.
 func (a *App) openRecords(ctx context.Context) (records, error) {
@@ -166,7 +176,7 @@ func (a *App) openEvents(ctx context.Context) (events, error) {
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, dbName)); errors.Is(err, fs.ErrNotExist) {
-		host, err := a.openState(ctx, dir, belay.Options{NoHooks: true}) // which makes an empty one
+		host, err := a.openState(ctx, dir, belay.Options{NoHooks: true}) // which makes a database in a state directory
 		if err != nil {
 			return nil, err
 		}

@@ -28,52 +28,80 @@ func (a *App) statusCmd() *cobra.Command {
 	return cmd
 }
 
+// status prints the state of belay. Where not even that can be found out, it says NOT READY all the same: a script that
+// reads only the first line must not take silence for readiness.
 func (a *App) status(ctx context.Context, asJSON bool) error {
+	done, err := a.statusOf(ctx, asJSON)
+	if err == nil || done {
+		return err
+	}
+	text := safe(err.Error())
+	if asJSON {
+		unknown := struct {
+			Ready    bool     `json:"ready"`
+			NotReady []string `json:"not_ready"`
+		}{NotReady: []string{text}}
+		if printed := a.printJSON(unknown); printed != nil {
+			return printed
+		}
+		return err
+	}
+	fmt.Fprintln(a.Out, a.palette().red("NOT READY: "+oneLine(text, 200)))
+	return err
+}
+
+// statusOf prints the state of belay. Done says that the answer is complete: what remains of the error is the exit status.
+func (a *App) statusOf(ctx context.Context, asJSON bool) (done bool, err error) {
 	src, err := a.openRecords(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer src.Close()
 	status, err := src.Status(ctx)
 	if err != nil {
-		return recordsFailure(err)
+		return false, recordsFailure(err)
 	}
 	sessions, err := unstartedSessionsOf(ctx, src, status.Gone, time.Now())
 	if err != nil {
-		return recordsFailure(err)
+		return false, recordsFailure(err)
 	}
 	off, lost, err := a.unheardSessionsOf(ctx, src, status.Dir, status.Gone, time.Now())
 	if err != nil {
-		return recordsFailure(err)
+		return false, recordsFailure(err)
 	}
 	stopped, err := alarms.Read(ctx, src, alarmsOfADay(time.Now(), status.Gone))
 	if err != nil {
-		return recordsFailure(err)
+		return false, recordsFailure(err)
 	}
+	hooks, err := src.Hooks(ctx)
+	if err != nil {
+		return false, recordsFailure(err)
+	}
+	reasons := notReady(&status, hooks)
 	if asJSON {
 		out := struct {
 			wire.Status
+			Ready    bool     `json:"ready"`              // the exit status is 0
+			NotReady []string `json:"not_ready,omitzero"` // why it is not
+			Blocked  []blocks `json:"blocked_hooks,omitzero"`
 			// sessions of the last day whose start never reached belay
 			Unstarted []unstarted `json:"unstarted_sessions,omitzero"`
 			// sessions of the last day of which the runtime's own log tells, and no event of belay's
 			Unheard []unheard   `json:"unheard_sessions,omitzero"`
 			Alarms  alarmsToday `json:"alarms"`
-		}{status, sessions, off, summary(stopped)}
+		}{status, len(reasons) == 0, reasons, blocksOf(hooks), sessions, off, summary(stopped)}
 		if err := a.printJSON(out); err != nil {
-			return err
+			return true, err
 		}
-		return readiness(&status)
+		return true, readiness(reasons)
 	}
 	colors := a.palette()
-	health := colors.green("ready")
-	if !status.Healthy {
-		health = colors.red("NOT READY: every action is blocked")
-	} else if len(status.Latches) > 0 {
-		health = colors.red("NOT READY: " + plural(len(status.Latches), "session") + " latched")
-	} else if len(status.Problems) > 0 {
-		health = colors.red("NOT AS CONFIGURED: belay decides by the configuration before the last change")
-	} else if status.Health == wire.HealthDegraded {
-		health = colors.yellow("ready, degraded: a sink that is not durable fails")
+	health := colors.green("READY")
+	switch {
+	case len(reasons) > 0:
+		health = colors.red("NOT READY: " + safe(strings.Join(reasons, "; ")))
+	case status.Health == wire.HealthDegraded:
+		health = colors.yellow("READY, degraded: a sink that is not durable fails")
 	}
 	fmt.Fprintf(a.Out, "%s\n\n", health)
 	config, trust := revisionParts(status.Revision)
@@ -93,17 +121,19 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	for _, pr := range status.Problems {
 		fmt.Fprintf(a.Out, "%s  %s\n", colors.red("problem"), safe(pr))
 	}
+	if status.TrustProblem != "" {
+		fmt.Fprintf(a.Out, "%s  %s\n         %s\n", colors.red("problem"), safe(status.TrustProblem), trustAdvice)
+	}
+	for _, h := range blockedHooks(hooks) {
+		fmt.Fprintf(a.Out, "%s  hook %s: %s\n", colors.red("problem"), safe(h.Name), safe(h.Problem))
+	}
 	for _, w := range status.Warnings {
 		fmt.Fprintf(a.Out, "%s  %s\n", colors.yellow("warning"), safe(w))
-	}
-	hooks, err := src.Hooks(ctx)
-	if err != nil {
-		return recordsFailure(err)
 	}
 	if status.Healthy || len(hooks) > 0 {
 		fmt.Fprintln(a.Out)
 		if err := a.printBindings(hooks, false); err != nil {
-			return err
+			return true, err
 		}
 	}
 	for n := range status.Latches {
@@ -131,16 +161,7 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	if status.Unsigned.Count > 0 {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.yellow("unsigned"), unsignedRevisions(status.Unsigned), unsignedAdvice)
 	}
-	return readiness(&status)
-}
-
-// readiness is the exit status of `belay status`, in either form: 1 while it is NOT READY, or decides by an older
-// configuration than the one on disk.
-func readiness(st *wire.Status) error {
-	if !st.Healthy || len(st.Latches) > 0 || len(st.Problems) > 0 {
-		return exitWith(ExitError)
-	}
-	return nil
+	return true, readiness(reasons)
 }
 
 // unsignedRevisions says how often the configuration changed without a signature.
@@ -202,6 +223,8 @@ func (a *App) printBindings(bindings []wire.Hook, asJSON bool) error {
 		switch {
 		case b.Disabled:
 			state = colors.faint("disabled")
+		case b.Problem != "" && b.Mode == phases.Observe:
+			state = colors.red("CANNOT RUN: " + oneLine(b.Problem, 100))
 		case b.Problem != "":
 			state = colors.red("BLOCKS: " + oneLine(b.Problem, 100))
 		}

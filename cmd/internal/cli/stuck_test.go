@@ -110,8 +110,8 @@ func TestServeEndsWhenStuck(t *testing.T) {
 		wg.Wait()
 	}
 	asked(0, kernel.MaxLeftBehind-1)
-	if code, out, log := belayOn(t.Context(), dir, nil, "", "status"); code != cli.ExitOK ||
-		!strings.Contains(out, "ready, degraded") || !strings.Contains(out, "they block until they have ended: h0, h1, h2") {
+	if code, out, log := belayOn(t.Context(), dir, nil, "", "status"); code != cli.ExitError ||
+		!strings.HasPrefix(out, "NOT READY: the hooks h0, h1, h2 cannot run\n") || !strings.Contains(out, "they block until they have ended: h0, h1, h2") {
 		t.Errorf("status: exit %d\n%s%s", code, out, log)
 	}
 	if code, out, log := belayOn(t.Context(), dir, nil, "", "doctor"); code != cli.ExitError ||
