@@ -38,18 +38,20 @@ var ErrDamaged = errors.New("not a pack of events")
 func damaged(what string) error { return fmt.Errorf("%w: %s", ErrDamaged, what) }
 
 // Codec packs and opens. It is safe for concurrent use. The tables that it needs for that, about
-// 200 KB, it makes when it is first used.
+// 20 KB, it makes when it is first used.
 type Codec struct {
-	dictionary func() *s2.Dict
+	dictionary func() (*s2.Dict, *encoder)
 	buffers    sync.Pool // of *[]byte: squeezed texts
 }
 
 // New returns a codec.
 func New() *Codec {
 	return &Codec{
-		dictionary: sync.OnceValue(func() *s2.Dict {
+		dictionary: sync.OnceValues(func() (*s2.Dict, *encoder) {
 			short := squeeze(nil, bytes.ReplaceAll(dictionary, []byte("\n"), nil)) // lines are for readers
-			return s2.MakeDictManual(short, uint16(len(short)-firstRepeat))
+			first := len(short) - firstRepeat
+			dict := s2.MakeDictManual(short, uint16(first))
+			return dict, newEncoder(short, first, dict)
 		}),
 		buffers: sync.Pool{New: func() any { return new([]byte) }},
 	}
@@ -98,11 +100,8 @@ func (c *Codec) Append(dst []byte, text []byte, ends []int) ([]byte, error) {
 		dst = binary.AppendUvarint(dst, uint64(end-start))
 		start = end
 	}
-	at := len(dst)
-	if free := s2.MaxEncodedLen(len(short)); cap(dst)-at < free {
-		dst = append(make([]byte, 0, at+free), dst...)
-	}
-	return dst[:at+len(c.dictionary().Encode(dst[at:cap(dst)], short))], nil
+	_, e := c.dictionary()
+	return e.encode(dst, short), nil
 }
 
 // Open returns the texts of a pack. The error is ErrDamaged.
@@ -124,7 +123,8 @@ func (c *Codec) Open(pack []byte) ([][]byte, error) {
 	if cap(*buffer) < length {
 		*buffer = make([]byte, 0, length)
 	}
-	short, err := c.dictionary().Decode((*buffer)[:length], block)
+	dict, _ := c.dictionary()
+	short, err := dict.Decode((*buffer)[:length], block)
 	if err != nil {
 		return nil, damaged(err.Error())
 	}

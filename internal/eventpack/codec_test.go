@@ -64,6 +64,48 @@ func TestPacksOpen(t *testing.T) {
 	}
 }
 
+// What repeats itself, the dictionary or nothing comes back, whatever its length and wherever it does so.
+func TestWhatRepeatsComesBack(t *testing.T) {
+	c := eventpack.New()
+	r := rand.New(rand.NewPCG(3, 4))
+	dictionary, err := os.ReadFile("dictionary1.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dictionary = bytes.ReplaceAll(dictionary, []byte("\n"), nil)
+	for range 3000 {
+		var text []byte
+		for want := 1 + r.IntN(1<<(1+r.IntN(16))); len(text) < want; {
+			part := make([]byte, 1+r.IntN(80)) // noise
+			for i := range part {
+				part[i] = ' ' + byte(r.IntN(224))
+			}
+			switch r.IntN(4) {
+			case 0:
+				from := r.IntN(len(dictionary))
+				part = dictionary[from:min(len(dictionary), from+1+r.IntN(300))]
+			case 1, 2:
+				if len(text) > 0 {
+					from := r.IntN(len(text))
+					part = bytes.Clone(text[from:min(len(text), from+1+r.IntN(700))])
+				}
+			case 3:
+				if r.IntN(8) == 0 {
+					part = bytes.Repeat(part[:1], 1+r.IntN(5000))
+				}
+			}
+			text = append(text, part...)
+		}
+		p := pack(t, c, text)
+		if got, err := c.Open(p); err != nil || len(got) != 1 || !bytes.Equal(got[0], text) {
+			t.Fatalf("%d bytes: %v", len(text), err)
+		}
+		if len(p) > len(text)+12 {
+			t.Fatalf("%d bytes take %d", len(text), len(p))
+		}
+	}
+}
+
 // A dictionary that is changed without a new number would make earlier packs unreadable.
 func TestPacksOfEarlierVersionsOpen(t *testing.T) {
 	text, err := os.ReadFile("testdata/pack1.hex")
