@@ -60,7 +60,7 @@ func (osDisk) Open(path string) (File, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return osFile{f}, nil
+	return osFile{f, fi}, nil
 }
 
 // Replace implements Disk.
@@ -107,26 +107,19 @@ func makeDir(dir string) error {
 	return statedir.SyncDir(above)
 }
 
-type osFile struct{ *os.File }
-
-// Size implements File.
-func (f osFile) Size() (int64, error) {
-	fi, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	return fi.Size(), nil
+type osFile struct {
+	*os.File
+	info os.FileInfo // as it was opened: says which file it is
 }
+
+// Size implements File. Nothing reads or writes at the file's own offset.
+func (f osFile) Size() (int64, error) { return f.Seek(0, io.SeekEnd) }
 
 // Current implements File.
 func (f osFile) Current() (bool, error) {
-	mine, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	named, err := os.Stat(f.Name())
+	current, err := files.Names(f.Name(), f.info)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil && os.SameFile(mine, named), err
+	return current, err
 }

@@ -1,6 +1,7 @@
 package highwater
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,13 +27,15 @@ type Guard struct {
 	o Options
 
 	mu    sync.Mutex
-	path  string // of file
-	file  File   // nil: not open
-	state *State // as in file; its map is replaced, never changed
-	size  int64  // of file, when state was read
-	limit int64  // size from which on a rewrite is worth it
-	doubt bool   // a write failed: what has reached the disk is not known
-	looks int64  // how often the file has brought something that this Guard did not write
+	path  string         // of file
+	file  File           // nil: not open
+	state *State         // as in file; its map is replaced, never changed
+	slot  []byte         // of file, as state has it; nil: not known
+	size  int64          // of file, when state was read
+	limit int64          // size from which on a rewrite is worth it
+	bytes [slotSize]byte // read last
+	doubt bool           // a write failed: what has reached the disk is not known
+	looks int64          // how often the file has brought something that this Guard did not write
 }
 
 // New returns a guard. Nothing is read or written.
@@ -147,7 +150,7 @@ func (g *Guard) drop() {
 		_ = g.file.Unlock()
 		_ = g.file.Close()
 	}
-	g.file, g.state = nil, nil
+	g.file, g.state, g.slot = nil, nil, nil
 }
 
 // refresh reads what others have written. Preconditions: the file is open and locked.
@@ -157,15 +160,17 @@ func (g *Guard) refresh() error {
 		return err
 	}
 	if g.state != nil && size == g.size {
-		b := make([]byte, slotSize)
-		if _, err := g.file.ReadAt(b, int64(len(header))); err != nil {
+		b := g.bytes[:]
+		if _, err := g.file.ReadAt(b, int64(len(header))); err != nil || bytes.Equal(b, g.slot) {
 			return err
 		}
 		if h, ok := readSlot(g.state.Store, g.state.Epoch, b); ok && h.Size > g.state.Head.Size {
 			g.state.Head = h
 		}
+		g.slot = append(g.slot[:0], b...)
 		return nil
 	}
+	g.slot = nil
 	if size > MaxBytes {
 		return &Error{Class: ErrDamaged, Path: g.path, Reason: fmt.Sprintf("%d bytes: at most %d", size, MaxBytes)}
 	}
@@ -338,10 +343,12 @@ func (g *Guard) Advance(epoch int64, h Head) error {
 	if h.Size <= g.state.Head.Size {
 		return nil
 	}
-	if _, err := g.file.WriteAt(slot(g.state.Store, g.state.Epoch, h), int64(len(header))); err != nil {
+	b := slot(g.state.Store, g.state.Epoch, h)
+	if _, err := g.file.WriteAt(b, int64(len(header))); err != nil {
+		g.slot = nil
 		return err
 	}
-	g.state.Head = h
+	g.state.Head, g.slot = h, b
 	return nil
 }
 

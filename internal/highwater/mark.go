@@ -143,10 +143,25 @@ func sum(what, store string, b []byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:sumHex/2])
 }
 
-// slot is the head as it is overwritten in place.
+// slot is the head as it is overwritten in place. Each commit makes one, so that the text of its sum,
+// which is that of sum, stands before it in one piece of memory.
 func slot(store string, epoch int64, h Head) []byte {
-	b := fmt.Appendf(nil, "head %020d %020d %s ", epoch, h.Size, base64.StdEncoding.EncodeToString(h.Root[:]))
-	return append(append(b, sum("head", store, b)...), '\n')
+	b := make([]byte, 0, 2*slotSize)
+	b = append(append(append(b, "belay high-water head\n"...), store...), '\n')
+	start := len(b)
+	b = appendPadded(append(b, "head "...), epoch)
+	b = appendPadded(append(b, ' '), h.Size)
+	b = append(base64.StdEncoding.AppendEncode(append(b, ' '), h.Root[:]), ' ')
+	digest := sha256.Sum256(b)
+	return append(hex.AppendEncode(b, digest[:sumHex/2]), '\n')[start:]
+}
+
+// appendPadded appends n, which is not negative, in 20 digits.
+func appendPadded(b []byte, n int64) []byte {
+	var digits [20]byte
+	text := strconv.AppendInt(digits[:0], n, 10)
+	b = append(b, "00000000000000000000"[len(text):]...)
+	return append(b, text...)
 }
 
 // readSlot returns the head in a slot; ok is false when it is torn.

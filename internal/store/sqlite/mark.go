@@ -12,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -60,8 +61,8 @@ func (c *conn) moved(path string) bool {
 	if c.file == nil {
 		return false // of a layer that has no files
 	}
-	now, err := os.Stat(path)
-	return err != nil || !os.SameFile(c.file, now)
+	same, err := files.Names(path, c.file)
+	return err != nil || !same
 }
 
 // follow opens the file that the path names now, if it is another one: writes to the
