@@ -137,6 +137,7 @@ func (k *Kernel) Close() error {
 		return nil
 	}
 	k.closed = true
+	k.spool.close()
 	return k.current.Swap(nil).release()
 }
 

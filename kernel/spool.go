@@ -32,13 +32,14 @@ type spool struct {
 
 	mu       sync.Mutex
 	waiting  bool // there may be something to report
+	reserve  *notes.ReserveWatch
 	memory   []notes.Note
 	dropped  int
 	standing map[noteKey]standing // of notes whose records were being written
 }
 
 func newSpool(path string) *spool {
-	s := &spool{path: path}
+	s := &spool{path: path, reserve: notes.NewReserveWatch(path)}
 	if path != "" {
 		_, err := os.Lstat(path)
 		s.waiting = err == nil || len(notes.Taken(path)) > 0 || notes.InReserve(path)
@@ -135,7 +136,7 @@ func (s *spool) look() {
 		return
 	}
 	_, err := os.Lstat(s.path)
-	s.waiting = err == nil || notes.InReserve(s.path)
+	s.waiting = err == nil || s.reserve.Holds()
 }
 
 // anything reports whether there may be something to report.
@@ -144,6 +145,13 @@ func (s *spool) anything() bool {
 	defer s.mu.Unlock()
 	s.look()
 	return s.waiting
+}
+
+// close ends the looking for notes of others.
+func (s *spool) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reserve.Close()
 }
 
 // gap is the content of a gap event.

@@ -147,7 +147,61 @@ func (r *reserve) notes(with []byte) (notes []Note, bad int) {
 // InReserve reports whether the reserve of the spool at path holds anything.
 func InReserve(path string) bool {
 	b, err := files.Start(reserveOf(path), headBytes+1)
-	return err == nil && len(bytes.Trim(b, "0 \n\x00")) > 0
+	return err == nil && holds(b)
+}
+
+// holds reports whether the beginning of a reserve is that of one with something in it.
+func holds(b []byte) bool { return len(bytes.Trim(b, "0 \n\x00")) > 0 }
+
+// ReserveWatch is InReserve for those who ask with each event: it keeps the file open. It is used by
+// one goroutine at a time.
+type ReserveWatch struct {
+	path  string      // of the spool
+	file  *os.File    // nil: not open
+	info  os.FileInfo // of file
+	start [headBytes + 1]byte
+}
+
+// NewReserveWatch returns a watch of the reserve of the spool at path. Nothing is opened yet.
+func NewReserveWatch(path string) *ReserveWatch { return &ReserveWatch{path: path} }
+
+// Holds reports whether the reserve holds anything.
+func (w *ReserveWatch) Holds() bool {
+	if w.file != nil {
+		if same, err := files.Names(reserveOf(w.path), w.info); err != nil || !same {
+			w.Close()
+		}
+	}
+	if w.file == nil && !w.open() {
+		return false
+	}
+	n, err := w.file.ReadAt(w.start[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.Close() // the next question opens it anew
+		return InReserve(w.path)
+	}
+	return holds(w.start[:n])
+}
+
+func (w *ReserveWatch) open() bool {
+	f, err := files.Open(reserveOf(w.path))
+	if err != nil {
+		return false
+	}
+	if w.info, err = f.Stat(); err != nil {
+		f.Close() // only read
+		return false
+	}
+	w.file = f
+	return true
+}
+
+// Close closes the file. A question after it opens it again.
+func (w *ReserveWatch) Close() {
+	if w.file != nil {
+		w.file.Close() // only read
+		w.file = nil
+	}
 }
 
 // Reserved is what a reserve holds.

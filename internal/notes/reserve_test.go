@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -151,5 +152,47 @@ func TestTheReserveHoldsRuntimes(t *testing.T) {
 	}
 	if err == nil {
 		t.Error("a runtime that could not be held is no error")
+	}
+}
+
+// A watch sees what other processes note, also in a file that took the place of the one that it has open.
+func TestAWatchSeesEachNote(t *testing.T) {
+	path := filepath.Join(t.TempDir(), notes.SpoolName)
+	w := notes.NewReserveWatch(path)
+	defer w.Close()
+	if w.Holds() {
+		t.Error("a reserve that is not there")
+	}
+	for _, replaced := range []bool{false, true} {
+		if replaced {
+			reserve := strings.TrimSuffix(path, ".jsonl") + ".reserve"
+			if err := os.Rename(reserve, reserve+".old"); err != nil {
+				t.Fatal(err)
+			}
+			if w.Holds() {
+				t.Error("a reserve that is gone")
+			}
+		}
+		if err := notes.Reserve(path); err != nil {
+			t.Fatal(err)
+		}
+		if w.Holds() {
+			t.Error("an empty reserve")
+		}
+		if err := os.Mkdir(path, 0o700); err != nil && !os.IsExist(err) { // no note goes there
+			t.Fatal(err)
+		}
+		if err := notes.Append(path, noteNumber(1)); err != nil {
+			t.Fatal(err)
+		}
+		if !w.Holds() || !notes.InReserve(path) {
+			t.Error("a note is not seen")
+		}
+		if err := notes.ReadReserve(path).Clear(path); err != nil {
+			t.Fatal(err)
+		}
+		if w.Holds() {
+			t.Error("a cleared reserve")
+		}
 	}
 }
