@@ -20,13 +20,14 @@ type conn struct {
 	era   int64       // of the store when it was opened; readers only
 	seen  int64       // the last time that was noted for leases; see seen
 
-	sources []restricting
-	oneRow  []string // the statement that reads one row of each table
-	hasher  restrict.Hasher
-	touched []touch // by the batch that is being written
-	body    []byte  // of the event that is being written
-	column  []byte  // in which it is stored
-	packs   *eventpack.Codec
+	sources   []restricting
+	oneRow    []string // the statement that reads one row of each table
+	hasher    restrict.Hasher
+	touched   []touch // by the batch that is being written
+	body      []byte  // of the event that is being written
+	column    []byte  // in which it is stored
+	insertion insertion
+	packs     *eventpack.Codec
 }
 
 func openConn(path, vfs string, readOnly, immutable bool, packs *eventpack.Codec) (*conn, error) {

@@ -5,10 +5,11 @@
 // # How a commit becomes durable
 //
 // The journal is a write-ahead log with synchronous=FULL, so that a commit is
-// on the disk when SQLite says so. Each process has one writer goroutine: it
+// on the disk when SQLite says so. Each process has one writer: its goroutine
 // takes the waiting batches, up to maxGroup, and writes them in one
-// transaction (BEGIN IMMEDIATE), one savepoint for each batch, so that a batch
-// that conflicts is undone alone and all batches share the cost of one sync.
+// transaction (BEGIN IMMEDIATE), where need be with a savepoint for each batch, so that a batch
+// that conflicts is undone alone and all batches share the cost of one sync. A caller that
+// comes alone does the same with its batch, on its own goroutine.
 // Sequence numbers are read inside that transaction; processes that share the
 // file wait for each other there, at most busyTimeout.
 //
@@ -21,7 +22,7 @@
 //
 // # Forms of an event
 //
-// The writer packs the events of each batch (package eventpack) before it begins the transaction.
+// A caller packs the events of its batch (package eventpack) before the transaction begins.
 // The row of the last one holds the pack; see stored.go. What is asked for, and what is
 // a leaf of the log, is the event as JSON, whichever way its row holds it.
 //

@@ -7,15 +7,16 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/internal/eventpack"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Events are encoded by the caller who brings them, so that the one writer does not; the number,
-// which only the writer can give, is the first member. The writer packs them: packing takes a
-// microsecond or two on a stack of 128 KB, to which each caller's would have to grow.
+// Events are encoded and packed by the caller who brings them, so that the one writer does not; the number,
+// which only the writer can give, is the first member.
 const unnumbered = `{"seq":0,`
 
 // encoded is one event on its way to its row.
@@ -25,9 +26,9 @@ type encoded struct {
 	pack   []byte // that ends with it; nil, and behind 0: it is stored as it is
 }
 
-// encode returns the events as they are stored, but for their numbers and not packed, in buffer.
-// It changes the times in es to UTC.
-func encode(buffer []byte, es []phases.Event) ([]encoded, []byte, error) {
+// encode returns the events as they are stored, but for their numbers, in buffer. It changes the
+// times in es to UTC.
+func encode(packs *eventpack.Codec, buffer []byte, es []phases.Event) ([]encoded, []byte, error) {
 	texts, buffer, err := encodeTexts(buffer, es)
 	if err != nil {
 		return nil, buffer, err
@@ -36,10 +37,11 @@ func encode(buffer []byte, es []phases.Event) ([]encoded, []byte, error) {
 	for i := range texts {
 		out[i].text = texts[i]
 	}
-	return out, buffer, nil
+	buffer, err = packAll(packs, buffer, out)
+	return out, buffer, err
 }
 
-// packAll packs what encode returned, at the end of buffer.
+// packAll packs encoded texts, at the end of buffer.
 func packAll(packs *eventpack.Codec, buffer []byte, es []encoded) ([]byte, error) {
 	var err error
 	for len(es) > 0 {
@@ -129,13 +131,69 @@ func writeEvent(c *conn, at *edge, e *phases.Event, enc *encoded, stamp *restric
 		c.column = writePart(c.column[:0], seq, enc.behind)
 		column = c.column
 	}
-	err := c.exec(
-		`INSERT INTO events (seq, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		seq, e.ID, string(e.Type), e.Time, string(e.Phase), e.Runtime, e.Session, e.Agent, e.Invocation, e.Binding,
-		e.Decision, string(e.Kind), column)
+	err := c.insertEvent(seq, e, column)
 	if err != nil {
 		return err
 	}
 	return at.add(c.body)
+}
+
+// insertedTexts are the values of the columns that are texts, in the order of their parameters.
+type insertedTexts [10]string
+
+// insertion is the statement that stores an event. Most texts of an event are those of the one before it, and
+// stay bound.
+type insertion struct {
+	stmt  *sqlite3.Stmt
+	texts insertedTexts // that are bound
+	bound bool          // they are all
+}
+
+// Parameters of the statement.
+const (
+	seqParameter  = 1
+	timeParameter = 2
+	bodyParameter = 3
+	firstText     = 4
+)
+
+// maxBound is the largest body, in bytes, that stays bound.
+const maxBound = 64 << 10
+
+func (c *conn) insertEvent(seq int64, e *phases.Event, column []byte) (err error) {
+	in := &c.insertion
+	if in.stmt == nil {
+		if in.stmt, err = c.prepare(`INSERT INTO events
+			(seq, time_ns, body, id, type, phase, runtime, session, agent, invocation, binding, decision, kind)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`); err != nil {
+			return err
+		}
+	}
+	st := in.stmt
+	texts := insertedTexts{e.ID, string(e.Type), string(e.Phase), e.Runtime, e.Session, e.Agent, e.Invocation, e.Binding,
+		e.Decision, string(e.Kind)}
+	was := in.bound
+	in.bound = false // until all are
+	for i, text := range texts {
+		if was && in.texts[i] == text {
+			continue
+		}
+		if err := st.BindText(firstText+i, text); err != nil {
+			return err
+		}
+	}
+	in.texts, in.bound = texts, true
+	if err := errors.Join(st.BindInt64(seqParameter, seq), st.BindInt64(timeParameter, e.Time.UnixNano()),
+		st.BindBlob(bodyParameter, column)); err != nil {
+		return err
+	}
+	st.Step()
+	err = st.Err()
+	if e := st.Reset(); err == nil {
+		err = e
+	}
+	if len(column) > maxBound {
+		err = errors.Join(err, st.BindZeroBlob(bodyParameter, 0))
+	}
+	return err
 }

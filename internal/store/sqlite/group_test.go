@@ -1,11 +1,16 @@
 package sqlite_test
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -53,5 +58,67 @@ func TestGroupWithBadBatches(t *testing.T) {
 	wg.Wait()
 	if n := storetest.CheckLog(t, s); n != 1+callers/2*rounds*2 {
 		t.Errorf("%d events", n)
+	}
+}
+
+// A caller that comes alone commits by itself. The log that it leaves behind is moved all the same, once it rests.
+func TestTheLogOfACallerAloneIsMoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "belay.db")
+	s := open(t, path, sqlite.Options{})
+	const commits, bytes = 300, 20_000
+	random := rand.NewChaCha8([32]byte{1}) // is not packed any smaller
+	for i := range commits {
+		b := batch(fmt.Sprint("e", i))
+		noise := make([]byte, bytes/2)
+		random.Read(noise)
+		b.Events[0].Reason = base64.StdEncoding.EncodeToString(noise)
+		if _, err := s.Commit(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		fi, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fi.Size() > commits*bytes/2 {
+			return
+		}
+		if time.Now().After(until) {
+			t.Fatalf("the database has %d bytes", fi.Size())
+		}
+	}
+}
+
+// A commit that was acknowledged while the store was closed is there, and none is written after that.
+func TestCallersAloneAndClose(t *testing.T) {
+	for round := range 20 {
+		path := filepath.Join(t.TempDir(), "belay.db")
+		s := open(t, path, sqlite.Options{})
+		var written atomic.Int64
+		var wg sync.WaitGroup
+		for c := range 1 + round%3 {
+			wg.Go(func() {
+				for i := 0; ; i++ {
+					if _, err := s.Commit(t.Context(), batch(fmt.Sprintf("e%d-%d", c, i))); err != nil {
+						if !errors.Is(err, kernel.ErrUnavailable) {
+							t.Error(err)
+						}
+						return
+					}
+					written.Add(1)
+				}
+			})
+		}
+		for written.Load() < int64(round) {
+			time.Sleep(100 * time.Microsecond)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		if n := storetest.CheckLog(t, open(t, path, sqlite.Options{})); int64(n) != written.Load() {
+			t.Errorf("%d events of %d", n, written.Load())
+		}
 	}
 }

@@ -85,7 +85,7 @@ func (s *Store) LogHashes(ctx context.Context, indexes []int64) ([][32]byte, err
 func (s *Store) AddCheckpoint(ctx context.Context, size int64, note []byte) error {
 	note = append([]byte{}, note...)
 	// The mark becomes durable as well, so that a power cut sets it back no further.
-	err := s.submit(ctx, &request{durable: true, done: make(chan struct{}), work: func(c *conn) error {
+	err := s.submit(ctx, &request{durable: true, work: func(c *conn) error {
 		return c.exec("INSERT INTO checkpoints (size, note) VALUES (?, ?)", size, note)
 	}})
 	if err != nil {

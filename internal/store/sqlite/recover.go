@@ -61,7 +61,7 @@ func refused(err error) error { return fmt.Errorf("%w: %w", errRefused, err) }
 // first that covers them. After an error of advise or plan nothing has changed. Other errors
 // are kernel.ErrUnavailable.
 func (s *Store) Recover(ctx context.Context, advise func() (Advice, error), plan func(Stand) (Decision, error)) error {
-	err := s.submit(ctx, &request{recover: &recovery{advise, plan}, done: make(chan struct{})})
+	err := s.submit(ctx, &request{recover: &recovery{advise, plan}})
 	if err != nil && !errors.Is(err, errRefused) {
 		return unavailable("recover", err)
 	}

@@ -29,15 +29,15 @@ type request struct {
 	taken   atomic.Bool     // set by the first to decide: the writer, or a caller that gave up
 	receipt kernel.Receipt
 	err     error
-	done    chan struct{}
+	done    chan struct{} // closed when it is decided; nil when its caller does that
 }
 
 // Commit implements kernel.Store.
 func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
-	r := &request{batch: b, buffer: s.buffers.Get(), done: make(chan struct{})}
+	r := &request{batch: b, buffer: s.buffers.Get()}
 	err := b.Valid()
 	if err == nil {
-		r.events, r.buffer, err = encode(r.buffer, b.Events)
+		r.events, r.buffer, err = encode(s.packs, r.buffer, b.Events)
 	}
 	defer func() { s.buffers.Put(r.buffer) }() // the writer has written the events, or does not look at them
 	if err == nil {
@@ -51,7 +51,7 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 
 // do has the writer run f in a transaction.
 func (s *Store) do(ctx context.Context, op string, f func(*conn) error) error {
-	if err := s.submit(ctx, &request{work: f, done: make(chan struct{})}); err != nil {
+	if err := s.submit(ctx, &request{work: f}); err != nil {
 		return unavailable(op, err)
 	}
 	return nil
@@ -59,7 +59,7 @@ func (s *Store) do(ctx context.Context, op string, f func(*conn) error) error {
 
 // doOnRows is do for work that rests on rows that restrict.
 func (s *Store) doOnRows(ctx context.Context, op string, f func(*conn) error) error {
-	if err := s.submit(ctx, &request{work: f, rows: true, done: make(chan struct{})}); err != nil {
+	if err := s.submit(ctx, &request{work: f, rows: true}); err != nil {
 		return unavailable(op, err)
 	}
 	return nil
@@ -88,8 +88,11 @@ func prune(c *conn, now time.Time) (runs int, err error) {
 	return runs, pruneLeases(c, now)
 }
 
-// submit hands the request to the writer and waits for its outcome.
+// submit has the request decided, and waits for its outcome.
 func (s *Store) submit(ctx context.Context, r *request) error {
+	if ctx.Err() == nil && s.writes != nil && s.writes.byCaller(r) {
+		return r.err
+	}
 	if err := s.enqueue(ctx, r); err != nil {
 		return err
 	}
@@ -116,10 +119,13 @@ func (s *Store) enqueue(ctx context.Context, r *request) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
+	r.done = make(chan struct{})
+	s.writes.waiting.Add(1)
 	select {
 	case s.requests <- r:
 		return nil
 	case <-ctx.Done():
+		s.writes.waiting.Add(-1)
 		return ctx.Err()
 	}
 }

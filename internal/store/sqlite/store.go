@@ -107,7 +107,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		s.readers.idle = append(s.readers.idle, c)
 		return s, nil
 	}
-	s.writes = &writer{store: s}
+	s.writes = &writer{store: s, grown: make(chan struct{}, 1)}
 	s.writes.use(c)
 	s.writer.Add(1)
 	go func() {

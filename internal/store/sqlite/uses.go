@@ -364,10 +364,7 @@ func (w *writer) event(e phases.Event) error {
 
 // own encodes and packs events of the store's own.
 func (w *writer) own(list []phases.Event) ([]encoded, error) {
-	es, buffer, err := encode(nil, list)
-	if err == nil {
-		_, err = packAll(w.store.packs, buffer, es)
-	}
+	es, _, err := encode(w.store.packs, nil, list)
 	return es, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -23,7 +24,8 @@ const (
 	idleAfter = 20 * time.Millisecond
 )
 
-// writer is the only one in this process that writes. It runs in one goroutine.
+// writer writes. One goroutine of it decides about requests that wait; a caller that finds none
+// and the writer idle commits by itself; see byCaller.
 type writer struct {
 	store *Store
 	busy  sync.Mutex // held while anything below changes or conn is used; see committed
@@ -38,63 +40,122 @@ type writer struct {
 	found   head          // what the newest leaf said of the rows when the transaction began
 	wrong   error         // kernel.ErrTampered: the rows are not those that the log records, and set is not known
 
-	pages int // of the write-ahead log
-	moved int // pages when it was last moved, or begun to be
+	pages  int  // of the write-ahead log
+	moved  int  // pages when it was last moved, or begun to be
+	groups int  // decided so far
+	crowd  bool // the goroutine's last group was of more than one request
+	looks  bool // the goroutine looks at the log by itself, or was told to
+	ended  bool // nothing is written any more
+
+	waiting atomic.Int64  // requests that are not decided yet
+	grown   chan struct{} // the log has grown while the goroutine waited
 }
 
 func (w *writer) run() {
-	group := make([]*request, 0, maxGroup)
 	for {
 		r, ok := w.next()
-		if !ok {
-			break
-		}
-		if r == nil {
-			w.checkpoint()
-			continue
-		}
-		group = append(group[:0], r)
-		// Requests that came in during the last sync go together; none waits
-		// for more that may never come.
-	fill:
-		for len(group) < maxGroup {
-			select {
-			case next, ok := <-w.store.requests:
-				if !ok {
-					break fill
-				}
-				group = append(group, next)
-			default:
-				break fill
+		switch {
+		case !ok:
+			w.busy.Lock()
+			defer w.busy.Unlock()
+			if w.ended = true; w.conn != nil {
+				w.conn.close()
+				w.conn = nil
 			}
-		}
-		w.write(group)
-		if w.due(w.store.logPages) {
+			return
+		case r == nil:
 			w.checkpoint()
+		default:
+			w.serve(r)
 		}
-	}
-	w.busy.Lock()
-	defer w.busy.Unlock()
-	if w.conn != nil {
-		w.conn.close()
-		w.conn = nil
 	}
 }
 
 // next waits for a request. It returns nil when there is time for the log.
 func (w *writer) next() (r *request, ok bool) {
-	if !w.due(min(idleLog, w.store.logPages)) {
-		r, ok = <-w.store.requests
-		return r, ok
+	for {
+		groups, due := w.look()
+		if !due {
+			select {
+			case r, ok = <-w.store.requests:
+				return r, ok
+			case <-w.grown:
+				continue
+			}
+		}
+		t := time.NewTimer(idleAfter)
+		select {
+		case r, ok = <-w.store.requests:
+			t.Stop()
+			return r, ok
+		case <-t.C:
+			if now, due := w.look(); due && now == groups {
+				return nil, true
+			}
+		}
 	}
-	t := time.NewTimer(idleAfter)
-	defer t.Stop()
-	select {
-	case r, ok = <-w.store.requests:
-		return r, ok
-	case <-t.C:
-		return nil, true
+}
+
+// look returns how many groups were decided so far, and whether the log is to be moved when no more come.
+func (w *writer) look() (groups int, due bool) {
+	w.busy.Lock()
+	defer w.busy.Unlock()
+	w.looks = w.due(min(idleLog, w.store.logPages))
+	return w.groups, w.looks
+}
+
+// serve decides about the first request and those behind it, and tells their callers.
+func (w *writer) serve(first *request) {
+	w.busy.Lock()
+	group := []*request{first}
+	// Requests that came in during the last sync go together; none waits
+	// for more that may never come.
+fill:
+	for len(group) < maxGroup {
+		select {
+		case next, ok := <-w.store.requests:
+			if !ok {
+				break fill
+			}
+			group = append(group, next)
+		default:
+			break fill
+		}
 	}
+	w.waiting.Add(-int64(len(group)))
+	w.crowd = len(group) > 1
+	group = w.decide(group)
+	full := w.due(w.store.logPages)
+	w.busy.Unlock()
+	for _, r := range group {
+		close(r.done)
+	}
+	if full {
+		w.checkpoint()
+	}
+}
+
+// byCaller decides about a request on the goroutine of its caller, which spares the way to the writer's and
+// back: two goroutines that wait for each other, and what they read in the caches of two processors. It
+// reports false when others wait, or the writer has something to do: then the request waits, too.
+func (w *writer) byCaller(r *request) bool {
+	if !w.busy.TryLock() {
+		return false
+	}
+	defer w.busy.Unlock()
+	// Where callers come together, more of them share a sync if each one waits.
+	if w.ended || w.crowd || w.waiting.Load() != 0 || w.due(w.store.logPages) {
+		return false
+	}
+	w.decide([]*request{r})
+	if !w.looks && w.due(min(idleLog, w.store.logPages)) {
+		w.looks = true
+		select {
+		case w.grown <- struct{}{}:
+		default: // it was told already
+		}
+	}
+	return true
 }
 
 // use takes a connection into use. SQLite would move the log inside COMMIT, while
@@ -129,17 +190,9 @@ func (w *writer) checkpoint() {
 	}
 }
 
-// write decides about every request of the group and tells the callers.
-func (w *writer) write(group []*request) {
-	for _, r := range w.decide(group) {
-		close(r.done)
-	}
-}
-
-// decide returns the requests that callers still wait for.
+// decide returns the requests that callers still wait for. Preconditions: w.busy is held.
 func (w *writer) decide(group []*request) []*request {
-	w.busy.Lock()
-	defer w.busy.Unlock()
+	w.groups++
 	live := group[:0]
 	for _, r := range group {
 		if r.taken.CompareAndSwap(false, true) {
@@ -154,7 +207,7 @@ func (w *writer) decide(group []*request) []*request {
 	for _, r := range live {
 		if r.recover != nil {
 			w.together([]*request{r})
-		} else if r.buffer, r.err = packAll(w.store.packs, r.buffer, r.events); r.err == nil {
+		} else {
 			together = append(together, r)
 		}
 	}
