@@ -18,9 +18,12 @@ import (
 // are found, and those that say what an event is. It leaves Input, Output, the lists and the
 // other numbers empty, but an error is returned for each body that does not decode as a whole.
 // Whatever e held before is gone.
-func Head(body []byte, e *phases.Event) error {
+func Head(body []byte, e *phases.Event) error { return HeadAfter(body, e, e) }
+
+// HeadAfter is Head for one event after the other: texts that are those of the event before are not made anew.
+func HeadAfter(body []byte, e, before *phases.Event) error {
 	*e = phases.Event{}
-	if head(body, e) {
+	if head(body, e, before) {
 		return nil
 	}
 	*e = phases.Event{}
@@ -98,7 +101,7 @@ var members = [...]member{
 
 // head reads a body that is written as belay writes it. False means that the caller has
 // the library read it, which is always right.
-func head(body []byte, e *phases.Event) bool {
+func head(body []byte, e, before *phases.Event) bool {
 	if len(body) < 2 || body[0] != '{' {
 		return false
 	}
@@ -109,7 +112,7 @@ func head(body []byte, e *phases.Event) bool {
 		if !ok {
 			continue
 		}
-		if rest, ok = m.read(after, e, i == 0); !ok || len(rest) == 0 {
+		if rest, ok = m.read(after, e, before, i == 0); !ok || len(rest) == 0 {
 			return false
 		}
 		if rest[0] == '}' {
@@ -124,7 +127,7 @@ func head(body []byte, e *phases.Event) bool {
 }
 
 // read reads the value at the beginning of b and returns what follows.
-func (m *member) read(b []byte, e *phases.Event, isSeq bool) (rest []byte, ok bool) {
+func (m *member) read(b []byte, e, before *phases.Event, isSeq bool) (rest []byte, ok bool) {
 	switch m.form {
 	case aNumber:
 		n := 0
@@ -149,7 +152,11 @@ func (m *member) read(b []byte, e *phases.Event, isSeq bool) (rest []byte, ok bo
 			*m.text(e) = string(text)
 			return b[end:], err == nil
 		}
-		*m.text(e) = string(b[1 : end-1])
+		if was := *m.text(before); was == string(b[1:end-1]) {
+			*m.text(e) = was
+		} else {
+			*m.text(e) = string(b[1 : end-1])
+		}
 		return b[end:], true
 	case aTime:
 		end, plain := textEnd(b)
@@ -157,7 +164,8 @@ func (m *member) read(b []byte, e *phases.Event, isSeq bool) (rest []byte, ok bo
 			return nil, false
 		}
 		text := b[1 : end-1]
-		if e.Time.UnmarshalText(text) != nil || !bytes.Equal(e.Time.AppendFormat(nil, time.RFC3339Nano), text) {
+		var again [len(time.RFC3339Nano) + 8]byte
+		if e.Time.UnmarshalText(text) != nil || !bytes.Equal(e.Time.AppendFormat(again[:0], time.RFC3339Nano), text) {
 			return nil, false // the library is stricter than package time
 		}
 		return b[end:], true

@@ -1,6 +1,7 @@
 package eventbytes
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -89,14 +90,16 @@ func TestHead(t *testing.T) {
 	list := phases.Event{Seq: 8, ID: "e", Type: phases.EventVerdict, Changed: []string{}, Time: time.Unix(0, 0).UTC()}
 	for _, e := range []phases.Event{every, some, list} {
 		body := encoded(t, &e)
-		var fast, got phases.Event
-		if !head(body, &fast) {
+		var fast, got, same, other phases.Event
+		if !head(body, &fast, &fast) {
 			t.Errorf("%s is left to the library", body)
 		}
-		if err := Head(body, &got); err != nil {
+		// What the event before says makes no difference.
+		err1, err2, err3 := Head(body, &got), HeadAfter(body, &same, &got), HeadAfter(body, &other, &every)
+		if err := errors.Join(err1, err2, err3); err != nil {
 			t.Error(err)
 		}
-		for _, x := range []phases.Event{fast, got} {
+		for _, x := range []phases.Event{fast, got, same, other} {
 			if diff := cmp.Diff(headOf(e), x); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", body, diff)
 			}
@@ -132,6 +135,12 @@ func FuzzHead(f *testing.F) {
 		}
 		if err == nil && !reflect.DeepEqual(headOf(want), got) {
 			t.Fatalf("%q (-want +got):\n%s", body, cmp.Diff(headOf(want), got))
+		}
+		var after phases.Event
+		other := full()
+		errAfter := HeadAfter([]byte(body), &after, &other)
+		if (errAfter == nil) != (err == nil) || err == nil && !reflect.DeepEqual(after, got) {
+			t.Fatalf("%q after another event (-alone +after):\n%s", body, cmp.Diff(got, after))
 		}
 	})
 }
@@ -183,7 +192,7 @@ const usual = `{"seq":12,"restrictions":"sha256:6f3948e4bb3d878a60d4eb6d28059a5b
 // The usual event takes the short way.
 func TestUsual(t *testing.T) {
 	var e phases.Event
-	if !head([]byte(usual), &e) || e.Seq != 12 || len(e.Seed) != 64 {
+	if !head([]byte(usual), &e, &e) || e.Seq != 12 || len(e.Seed) != 64 {
 		t.Errorf("%+v", e)
 	}
 }

@@ -35,9 +35,11 @@ func (v *verifier) page(ctx context.Context, n, size int64) (*leafPage, error) {
 	p := &leafPage{leaves: leaves, read: make([]readLeaf, len(leaves)), done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
+		before := new(phases.Event)
 		for i := range p.leaves {
 			r := &p.read[i]
-			r.hash, r.err = tlog.RecordHash(p.leaves[i].Body), eventbytes.Head(p.leaves[i].Body, &r.head)
+			r.hash, r.err = tlog.RecordHash(p.leaves[i].Body), eventbytes.HeadAfter(p.leaves[i].Body, &r.head, before)
+			before = &r.head
 		}
 	}()
 	if len(leaves) > 0 {

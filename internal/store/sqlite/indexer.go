@@ -106,6 +106,7 @@ func (s *Store) indexBlock(ctx context.Context) (more bool, err error) {
 func makeBlock(c *conn, number int64) (*block, error) {
 	b := &block{number: number, terms: map[int64]*places{}}
 	from := &leaves{conn: c}
+	e, before := new(phases.Event), new(phases.Event)
 	row := func(st *sqlite3.Stmt) error {
 		seq := st.ColumnInt64(0)
 		leaf, err := from.leaf(from.last, seq, st.ColumnRawBlob(1))
@@ -113,10 +114,10 @@ func makeBlock(c *conn, number int64) (*block, error) {
 			return err
 		}
 		from.last = leaf
-		var e phases.Event
-		if err == nil && eventbytes.Head(leaf, &e) == nil && e.Seq == seq {
-			b.add(&e)
+		if err == nil && eventbytes.HeadAfter(leaf, e, before) == nil && e.Seq == seq {
+			b.add(e)
 		}
+		e, before = before, e
 		return nil
 	}
 	// The last ones first: a pack comes before the events whose texts are in it.

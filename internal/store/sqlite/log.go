@@ -29,6 +29,7 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel
 			return err
 		}
 		from := &leaves{conn: c}
+		e, before := new(phases.Event), new(phases.Event)
 		return c.query(
 			`SELECT seq, body, id, type, time_ns, phase, runtime, session, agent, invocation, binding, decision, kind
 			FROM events WHERE seq > ? ORDER BY seq LIMIT ?`, func(st *sqlite3.Stmt) error {
@@ -38,12 +39,12 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel
 				} else if err != nil {
 					return err
 				}
-				var e phases.Event
-				if copied(st, l.Body, &e) {
-					if l.Copies, err = check.holds(c, &e); err != nil {
+				if copied(st, l.Body, e, before) {
+					if l.Copies, err = check.holds(c, e); err != nil {
 						return err
 					}
 				}
+				e, before = before, e
 				out = append(out, l)
 				return ctx.Err()
 			}, after, limit)
@@ -51,9 +52,9 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel
 	return out, err
 }
 
-// copied decodes the head of the body, and reports whether the columns beside it say what it says.
-func copied(st *sqlite3.Stmt, body []byte, e *phases.Event) bool {
-	if eventbytes.Head(body, e) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
+// copied decodes the head of the body, which comes after that of another event, and reports whether the columns beside it say what it says.
+func copied(st *sqlite3.Stmt, body []byte, e, before *phases.Event) bool {
+	if eventbytes.HeadAfter(body, e, before) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
 		return false
 	}
 	for i, v := range [...]string{2: e.ID, 3: string(e.Type), 5: string(e.Phase), 6: e.Runtime, 7: e.Session,

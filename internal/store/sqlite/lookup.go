@@ -56,11 +56,28 @@ func looked(q *wire.Query) [10]struct{ member, value string } {
 }
 
 // terms returns the terms of the members that are not empty.
-func terms(q *wire.Query) (out []int64) {
-	for _, l := range looked(q) {
-		if l.value != "" {
-			out = append(out, term(l.member, l.value))
+func terms(q *wire.Query) []int64 { return new(digested).terms(q) }
+
+// digested are the terms of the event before. Most members of one event say what they said of that.
+type digested struct {
+	last [10]struct {
+		value string
+		term  int64
+	}
+	out [10]int64
+}
+
+// terms is terms for one event after the other; what it returns holds until it is called again.
+func (d *digested) terms(q *wire.Query) []int64 {
+	out := d.out[:0]
+	for i, l := range looked(q) {
+		if l.value == "" {
+			continue
 		}
+		if last := &d.last[i]; last.value != l.value {
+			last.value, last.term = l.value, term(l.member, l.value)
+		}
+		out = append(out, d.last[i].term)
 	}
 	return out
 }
@@ -159,6 +176,7 @@ type block struct {
 	first, last int64 // time in ns
 	terms       map[int64]*places
 	counts      [blockEvents]uint16 // of terms, by place; only of one that was loaded
+	digested    digested            // of the event that was added, or compared, last
 }
 
 // add puts an event in.
@@ -170,7 +188,7 @@ func (b *block) add(e *phases.Event) {
 	}
 	b.first, b.last = min(b.first, ns), max(b.last, ns)
 	q := facts(e)
-	for _, t := range terms(&q) {
+	for _, t := range b.digested.terms(&q) {
 		p := b.terms[t]
 		if p == nil {
 			p = new(places)
@@ -187,7 +205,7 @@ func (b *block) holds(e *phases.Event) bool {
 		return false
 	}
 	q := facts(e)
-	own := terms(&q)
+	own := b.digested.terms(&q)
 	for _, t := range own {
 		if p := b.terms[t]; p == nil || !p.has(at) {
 			return false
