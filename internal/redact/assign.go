@@ -420,8 +420,8 @@ func parameterKind(name string) (string, strength) {
 
 // logsIn reports the name of a function that takes a credential.
 func logsIn(name string) bool {
-	w := parts(name)
-	switch w[len(w)-1] {
+	var room [maxFunction]byte
+	switch string(lastWord(&room, name)) {
 	case "login", "authenticate":
 		return true
 	}

@@ -3,6 +3,7 @@ package redact
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -301,8 +302,18 @@ func TestCharacters(t *testing.T) {
 	for text, want := range map[string]string{"apiKey": "api key", "HTTPAuthToken": "http auth token",
 		"a-b_c.d e/f:g": "a b c d e f g", "--a": "a", "key1Value": "key1 value", "X": "x", "aB": "a b", "AB": "ab",
 		"ABc": "a bc", "zA": "z a", "0A": "0 a", "9A": "9 a", "AZz": "a zz", "ZAa": "z aa", "AAz": "a az"} {
-		if got := strings.Join(parts(text), " "); got != want {
+		var words []string
+		for end := len(text); end > 0; {
+			from, to := wordBefore(text, end)
+			words = slices.Insert(words, 0, strings.ToLower(text[from:to]))
+			end = from
+		}
+		if got := strings.Join(words, " "); strings.TrimLeft(got, " ") != want {
 			t.Errorf("%s: %s", text, got)
+		}
+		slices.Reverse(words)
+		if last, n := lastWords(text); n > 3 || !slices.Equal(last[:n], words[:min(n, len(words))]) {
+			t.Errorf("%s: %d last words, %q", text, n, last)
 		}
 	}
 }

@@ -22,8 +22,8 @@ func (d *detector) arguments(s, kind string, str strength, name string, open int
 // client finds what a constructor takes whose name says that it opens something: Client("KEY"), Client("ID", "KEY"),
 // connect("dsn", "user", "PASSWORD"), Wallet("0x…").
 func client(s, name string, open int, add func(string, int, int)) {
-	w := parts(name)
-	last := w[len(w)-1]
+	var room [maxFunction]byte
+	last := string(lastWord(&room, name))
 	switch last {
 	case "client", "wallet", "keypair", "signer", "connect", "connection", "pdo", "bind":
 	default:
@@ -53,6 +53,18 @@ func client(s, name string, open int, add func(string, int, int)) {
 			}
 		}
 	})
+}
+
+// maxFunction is the longest last word of a function's name that says something of its arguments.
+const maxFunction = len("authenticate")
+
+// lastWord writes the last word of a name in lower case; nothing of one that is too long.
+func lastWord(room *[maxFunction]byte, name string) []byte {
+	from, end := wordBefore(name, len(name))
+	if end-from > len(room) {
+		return nil
+	}
+	return lowerInto(room[:], name[from:end])
 }
 
 // firstLiteral returns where the first string literal of a call begins whose bracket is s[open]: its first argument, or

@@ -58,6 +58,9 @@ var lanes = func() (t [256]uint32) {
 func (c *census) take(s string, all bool) {
 	c.seen, c.size = [256]bool{}, len(s)
 	c.runs, c.names, c.pairs = c.runs[:0], c.names[:0], c.pairs[:0]
+	if c.names == nil {
+		c.names = make([]int32, 0, 8+len(s)/32)
+	}
 	from := 0 // of the run that is open
 	for at := 0; at < len(s); at += 64 {
 		var separators, gaps uint64

@@ -250,7 +250,8 @@ func wordPart(c byte) bool { return word[c] || c == '_' || c == '-' || c >= 0x80
 // Removed remembers cut text, wherever else it stands: complete cuts, and their
 // words that have letters and digits.
 func (c *Record) Removed(r *Redactor, cuts []Cut) {
-	own := c.with(r)
+	k := r.sit(c)
+	own := &k.own
 	for i := range cuts {
 		cut := &cuts[i]
 		text := strings.TrimSpace(cut.Text)
@@ -266,6 +267,7 @@ func (c *Record) Removed(r *Redactor, cuts []Cut) {
 			}
 		}
 	}
+	k.leave()
 	c.learn()
 }
 
@@ -282,13 +284,16 @@ func generated(s string) bool {
 // JSONCut is JSON for a document of which parts were cut: these are covered in their
 // places, also where nothing else would find them.
 func (c *Record) JSONCut(r *Redactor, raw jsontext.Value, cuts []Cut) (jsontext.Value, []string, error) {
-	defer c.learn()
-	own := c.with(r)
+	k := r.sit(c)
+	own := &k.own
 	own.cuts = map[string][]Cut{}
 	for _, cut := range cuts {
 		own.cuts[cut.Pointer] = append(own.cuts[cut.Pointer], cut)
 	}
-	return own.JSON(raw)
+	out, masked, err := own.JSON(raw)
+	k.leave()
+	c.learn()
+	return out, masked, err
 }
 
 // findings returns cuts as findings. Where one ends before it begins, or behind the text, merge drops it.

@@ -20,7 +20,7 @@ func findFiles(s string, c *census, add func(kind string, from, to int)) {
 	if c.literals&literalAccounts != 0 {
 		accountLines(s, add)
 	}
-	if c.literals&literalCookies != 0 || c.chap() && (strings.Contains(s, `" *`) || strings.Contains(s, `"  *`)) {
+	if c.literals&literalCookies != 0 || c.chap() && starred(s) {
 		at := 0
 		for line := range strings.SplitSeq(s, "\n") {
 			if strings.IndexByte(line, '\t') >= 0 {
@@ -47,6 +47,19 @@ var (
 
 // chap reports whether there are the bytes of a line of PPP.
 func (c *census) chap() bool { return c.all(`*" `) }
+
+// starred reports whether a * stands one or two blanks behind a quote.
+func starred(s string) bool {
+	for at := 0; ; at++ {
+		i := strings.IndexByte(s[at:], '*')
+		if i < 0 {
+			return false
+		}
+		if at += i; strings.HasSuffix(s[:at], `" `) || strings.HasSuffix(s[:at], `"  `) {
+			return true
+		}
+	}
+}
 
 // formFields finds the fields of a form of several parts whose names are telling.
 func formFields(s string, add func(kind string, from, to int)) {

@@ -29,11 +29,17 @@ func (r *Redactor) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 		}
 		return nil, nil, bad
 	}
+	if r.at == nil {
+		k := r.sit(r.record)
+		defer k.leave()
+		r = &k.own
+	}
 	raw = bytes.Trim(raw, " \t\r\n")
-	w := jsonWalk{r: r, raw: raw, src: string(raw), look: r.detector()}
+	w := jsonWalk{r: r, raw: raw, src: string(raw), look: r.look, path: r.at.path[:0]}
 	if _, err := w.value(rules{r.masks, r.removals, r.allow, r.strict}, none, ""); err != nil {
 		return nil, nil, bad
 	}
+	r.at.path = w.path
 	if w.done == 0 {
 		return raw[:len(raw):len(raw)], w.masked, nil
 	}

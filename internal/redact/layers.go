@@ -397,13 +397,21 @@ func (d *detector) opened(body string, isHex bool) bool {
 	if len(body) < minBody || len(body) > 256<<10 {
 		return false
 	}
+	begin := beginOf(body)
+	asHex, asBase := isHex && maybeText(begin.hex()), maybeText(begin.base())
+	if !asHex && !asBase {
+		return false
+	}
 	if strings.ContainsAny(body, "-_\n\r \t") {
 		body = strings.Map(standardBase64, body)
 	}
-	if isHex {
+	if asHex {
 		if raw, err := hex.DecodeString(body); err == nil && d.holds(raw) {
 			return true
 		}
+	}
+	if !asBase {
+		return false
 	}
 	if len(body)%4 == 1 {
 		body = body[:len(body)-1]
@@ -411,6 +419,83 @@ func (d *detector) opened(body string, isHex bool) bool {
 	raw, err := base64.RawStdEncoding.DecodeString(body)
 	return err == nil && d.holds(raw)
 }
+
+// begin is how a body begins, without white space. Most bodies are no text, which the first characters show.
+type begin struct {
+	chars [32]byte
+	n     int
+}
+
+func beginOf(body string) (b begin) {
+	for i := 0; i < len(body) && b.n < len(b.chars); i++ {
+		if c := body[i]; baseByte[c] {
+			b.chars[b.n] = c
+			b.n++
+		}
+	}
+	return b
+}
+
+// head is how the decoded bytes of a body begin, and how many there are.
+type head struct {
+	bytes [24]byte
+	n     int
+}
+
+// hex decodes hexadecimal digits.
+func (b *begin) hex() (h head) {
+	for i := 0; i+1 < b.n; i += 2 {
+		h.bytes[h.n] = hexValue[b.chars[i]]<<4 | hexValue[b.chars[i+1]]
+		h.n++
+	}
+	return h
+}
+
+// base decodes base64, of either alphabet.
+func (b *begin) base() (h head) {
+	for i := 0; i+3 < b.n; i += 4 {
+		v := uint32(baseValue[b.chars[i]])<<18 | uint32(baseValue[b.chars[i+1]])<<12 | uint32(baseValue[b.chars[i+2]])<<6 |
+			uint32(baseValue[b.chars[i+3]])
+		h.bytes[h.n], h.bytes[h.n+1], h.bytes[h.n+2] = byte(v>>16), byte(v>>8), byte(v)
+		h.n += 3
+	}
+	return h
+}
+
+// baseValue is what a character of base64 stands for, in either alphabet; read only.
+var baseValue = func() (t [256]uint8) {
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		t[c] = uint8(i)
+	}
+	t['-'], t['_'] = t['+'], t['/']
+	return t
+}()
+
+// maybeText reports whether decoded bytes that begin so may be text.
+func maybeText(h head) bool {
+	for i := 0; i < h.n; {
+		c := h.bytes[i]
+		if unreadable(c) {
+			return false
+		}
+		if c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if !utf8.FullRune(h.bytes[i:h.n]) {
+			return true
+		}
+		r, n := utf8.DecodeRune(h.bytes[i:h.n])
+		if r == utf8.RuneError && n == 1 {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+// unreadable reports a byte that no text has.
+func unreadable(c byte) bool { return c < 0x20 && c != '\n' && c != '\r' && c != '\t' || c == 0x7f }
 
 // standardBase64 maps the URL-safe alphabet to the other one and drops line ends.
 func standardBase64(r rune) rune {
@@ -525,10 +610,8 @@ func (d *detector) holds(raw []byte) bool {
 	if len(raw) < 12 || d.halt.stopped() || !utf8.Valid(raw) {
 		return false
 	}
-	for _, c := range raw {
-		if c < 0x20 && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
-			return false
-		}
+	if slices.ContainsFunc(raw, unreadable) {
+		return false
 	}
 	inner := *d
 	inner.depth++

@@ -29,30 +29,42 @@ func flat(name string) string {
 	return b.String()
 }
 
-// parts splits a name into lower-case words at separators and at changes of case.
-func parts(name string) []string {
-	var out []string
-	start := 0
-	flush := func(i int) {
-		if i > start {
-			out = append(out, strings.ToLower(name[start:i]))
-		}
-		start = i
+// wordBefore returns where the last word of a name begins and ends that ends at name[end] or before; words are split at
+// separators and at changes of case. It is empty when there is none.
+func wordBefore(name string, end int) (from, to int) {
+	for end > 0 && joins(name[end-1]) {
+		end--
 	}
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		upper := c >= 'A' && c <= 'Z'
-		switch {
-		case c == '-' || c == '_' || c == '.' || c == ' ' || c == '/' || c == ':':
-			flush(i)
-			start = i + 1
-		case upper && i > 0 && (name[i-1] >= 'a' && name[i-1] <= 'z' || name[i-1] >= '0' && name[i-1] <= '9'),
-			upper && i > 0 && i+1 < len(name) && name[i+1] >= 'a' && name[i+1] <= 'z' && name[i-1] >= 'A' && name[i-1] <= 'Z':
-			flush(i)
-		}
+	from = end
+	for from > 0 && !joins(name[from-1]) && (from == end || !turns(name, from)) {
+		from--
 	}
-	flush(len(name))
-	return out
+	return from, end
+}
+
+// lastWords returns the last three words of a name in lower case, the last one first; there are n.
+func lastWords(name string) (words [3]string, n int) {
+	for end := len(name); n < len(words); n++ {
+		from, to := wordBefore(name, end)
+		if from == to {
+			break
+		}
+		words[n] = strings.ToLower(name[from:to])
+		end = from
+	}
+	return words, n
+}
+
+// joins reports a character that stands between the words of a name.
+func joins(c byte) bool {
+	return c == '-' || c == '_' || c == '.' || c == ' ' || c == '/' || c == ':'
+}
+
+// turns reports that a word of a name begins at name[i] by its case.
+func turns(name string, i int) bool {
+	before := name[i-1]
+	return upperByte(name[i]) && (lowerByte(before) || digit(before) ||
+		i+1 < len(name) && lowerByte(name[i+1]) && upperByte(before))
 }
 
 // strength says how much a name alone proves about its value.
@@ -84,15 +96,11 @@ func plainName(name string) (string, strength) {
 	if !tellingEnd(name) {
 		return "", none
 	}
-	w := parts(name)
-	if len(w) == 0 {
+	w, n := lastWords(name)
+	if n == 0 {
 		return "", none
 	}
-	last := w[len(w)-1]
-	prev := ""
-	if len(w) > 1 {
-		prev = w[len(w)-2]
-	}
+	last, prev := w[0], w[1]
 	switch last {
 	case "password", "passwords", "passwd", "passphrase", "pwd", "passwort", "contrasena", "pass", "pw", "psk",
 		"userpass", "rootpass", "adminpass", "dbpass", "sshpass", "smtppass", "bindpass", "storepass", "keypass",
@@ -108,7 +116,7 @@ func plainName(name string) (string, strength) {
 		}
 		return "secret", strong
 	case "token", "tokens", "jwt", "pat", "bearer":
-		if countedToken(prev) || len(w) > 2 && prev == "key" && w[len(w)-3] == "public" {
+		if countedToken(prev) || prev == "key" && w[2] == "public" {
 			return "", none
 		}
 		return "token", weak

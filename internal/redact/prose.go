@@ -115,7 +115,11 @@ func hasSuffixFold(s, end string) bool {
 
 // proseName tells what a word, with what stands before it, names.
 func proseName(w, before string) string {
-	switch strings.ToLower(w) {
+	var room [16]byte
+	if len(w) > len(room) {
+		return ""
+	}
+	switch string(lowerInto(room[:], w)) {
 	case "password", "passwd", "passphrase", "passwort", "pwd", "pw":
 		return "password"
 	case "secret":
@@ -198,20 +202,24 @@ func hereStrings(s string, add func(kind string, from, to int)) {
 }
 
 func asksPassword(command string) bool {
-	f := strings.Fields(command)
-	if len(f) == 0 {
-		return false
-	}
-	for _, w := range f[1:] {
-		if w == "-S" && f[0] == "sudo" || strings.HasSuffix(w, "-stdin") && strings.HasPrefix(w, "--pass") ||
-			w == "--with-token" || w == "chpasswd" || w == "--passphrase-fd" {
+	program, second, n := "", "", 0
+	for w := range strings.FieldsSeq(command) {
+		switch n {
+		case 0:
+			program = w
+		case 1:
+			second = w
+		}
+		if n > 0 && (w == "-S" && program == "sudo" || strings.HasSuffix(w, "-stdin") && strings.HasPrefix(w, "--pass") ||
+			w == "--with-token" || w == "chpasswd" || w == "--passphrase-fd") {
 			return true
 		}
+		n++
 	}
-	if f[0] == "sudo" && len(f) > 1 {
-		f = f[1:]
+	if program == "sudo" && n > 1 {
+		program = second
 	}
-	switch f[0] {
+	switch program {
 	case "chpasswd", "passwd", "cryptsetup", "kinit", "smbpasswd":
 		return true
 	}

@@ -44,26 +44,25 @@ func (c *Record) Fork() *Record {
 
 // JSON redacts like Redactor.JSON, and known secrets as well.
 func (c *Record) JSON(r *Redactor, raw jsontext.Value) (jsontext.Value, []string, error) {
-	defer c.learn()
-	return c.with(r).JSON(raw)
+	k := r.sit(c)
+	out, masked, err := k.own.JSON(raw)
+	k.leave()
+	c.learn()
+	return out, masked, err
 }
 
 // Text redacts like Redactor.Text, and known secrets as well.
 func (c *Record) Text(r *Redactor, s string) (string, []Finding) {
-	defer c.learn()
-	return c.with(r).Text(s)
+	k := r.sit(c)
+	out, found := k.own.Text(s)
+	k.leave()
+	c.learn()
+	return out, found
 }
 
 // Known counts the secrets that the record finds elsewhere, completely or in
 // pieces.
 func (c *Record) Known() int { return len(c.pieces.secrets) + len(c.known.secrets) }
-
-func (c *Record) with(r *Redactor) *Redactor {
-	own := *r
-	own.record = c
-	own.look = own.detector() // one goroutine uses a record
-	return &own
-}
 
 func (c *Record) see(kind, secret string) {
 	if len(secret) >= MinKnown {

@@ -78,10 +78,12 @@ type Redactor struct {
 	strict   bool
 	allow    [][]string
 	harmless *harmless // shared by the copies that a record makes
+	desks    *desks    // likewise
 
 	cuts   map[string][]Cut // of the document, by place
 	record *Record          // learns redacted secrets and finds them elsewhere; nil: none
-	look   *detector        // of a record's own copy; nil: a new one each time
+	look   *detector        // of a copy at a desk; nil: a new one each time
+	at     *desk            // of that copy
 }
 
 // New checks the configuration. Errors are of class ErrConfig.
@@ -89,7 +91,8 @@ func New(c Config) (*Redactor, error) {
 	if len(c.Key) < MinKey {
 		return nil, &Error{ErrConfig, fmt.Sprintf("the redaction key is shorter than %d bytes", MinKey)}
 	}
-	r := &Redactor{key: append([]byte{}, c.Key...), names: map[string]bool{}, harmless: newHarmless()}
+	r := &Redactor{key: append([]byte{}, c.Key...), names: map[string]bool{}, harmless: newHarmless(),
+		desks: new(desks)}
 	var err error
 	if r.masks, err = pointers(c.Masks, "mask"); err != nil {
 		return nil, err
@@ -197,7 +200,13 @@ func (r *Redactor) Text(s string) (string, []Finding) {
 		r.note(s)
 		return r.placeholder(hashedText, s), []Finding{{Kind: hashedText, Start: 0, End: len(s)}}
 	}
-	return r.redact(s)
+	if r.look != nil {
+		return r.redact(s)
+	}
+	k := r.sit(nil)
+	out, found := k.own.redact(s)
+	k.leave()
+	return out, found
 }
 
 // hashedText is the kind of what profile Strict redacts without knowing why.
@@ -244,8 +253,12 @@ func (r *Redactor) detector() *detector {
 	if r.look != nil {
 		return r.look
 	}
-	return &detector{names: r.names, exact: r.exact, patterns: r.patterns, record: r.record,
-		harmless: r.harmless}
+	d := r.newDetector()
+	return &d
+}
+
+func (r *Redactor) newDetector() detector {
+	return detector{names: r.names, exact: r.exact, patterns: r.patterns, record: r.record, harmless: r.harmless}
 }
 
 // note remembers the secrets of a text that is redacted completely, so that they are

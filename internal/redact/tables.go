@@ -60,11 +60,14 @@ func (d *detector) head(line string) (t tableHead) {
 			return t // most lines are no list of names
 		}
 	}
-	cells := strings.Split(line, string(sep))
-	if len(cells) > maxColumns {
+	separator := string(sep)
+	columns := strings.Count(line, separator) + 1
+	if columns > maxColumns {
 		return t
 	}
-	for i, cell := range cells {
+	i := -1
+	for cell := range strings.SplitSeq(line, separator) {
+		i++
 		cell = strings.Trim(strings.TrimSpace(cell), `"`)
 		if cell == "" || strings.IndexByte(cell, '"') >= 0 || len(cell) > 40 || strings.Count(cell, " ") > 3 {
 			return t
@@ -81,7 +84,7 @@ func (d *detector) head(line string) (t tableHead) {
 		}
 	}
 	if t.telling != nil {
-		t.sep, t.columns = sep, len(cells)
+		t.sep, t.columns = sep, columns
 	}
 	return t
 }
