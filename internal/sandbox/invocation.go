@@ -27,7 +27,8 @@ type invocation struct {
 	work     work
 	init     bool       // start or _initialize is running
 	initial  initRecord // what they did to the session
-	yielded  int64      // fuel used when the run last gave way
+	slice    int64      // fuel after which the run gives way and looks at the deadline
+	yielded  int64      // that was used when it last did
 	stdio    [2]lineBuffer
 
 	// hookCtx carries the deadline to handlers; remade when the deadline moves.
@@ -92,7 +93,8 @@ func (inv *invocation) endf(k phases.Kind, text, why string) {
 // refill is the body of the yield import and of every charge that leaves the
 // counter below zero. It is the only place where a guest gives way: the
 // scheduler and the garbage collector get their turn, and the deadline is kept.
-// To give way takes as long as a short run, since the thread goes with the
+// A collector that waits stops the run here each time, in the host's code. To give
+// way to others takes as long as a short run, since the thread goes with the
 // goroutine; so a run does it once for each slice that it has used, not before.
 func (inv *invocation) refill(left int64) int64 {
 	next, err := inv.account.Refill(left)
@@ -100,10 +102,12 @@ func (inv *invocation) refill(left int64) int64 {
 		inv.inst.setFuel(next)
 		inv.end(phases.NewFault(phases.KindFuel, textFuel, err))
 	}
-	if used := inv.account.Used(next); used-inv.yielded >= inv.account.Slice {
-		inv.yielded = used
-		runtime.Gosched()
+	used := inv.account.Used(next)
+	if used-inv.yielded < inv.slice {
+		return next
 	}
+	inv.yielded = used
+	runtime.Gosched()
 	if why := inv.late(); why != nil {
 		inv.inst.setFuel(next)
 		inv.end(phases.NewFault(phases.KindDeadline, textDeadline, why))

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -27,4 +28,42 @@ func TestAnswerAfterTheDeadline(t *testing.T) {
 		}
 	}
 	t.Error("no run was late at its end only")
+}
+
+// A run comes back to the host several times in a slice, so that a collector waits for a part of one, and looks at its
+// deadline once in a slice.
+func TestStopsWithinASlice(t *testing.T) {
+	m := load(t, open(t, Options{}), guest(t, "hogs"))
+	inst, err := m.instances.acquire(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.instances.release(inst, false, time.Now())
+	for _, c := range []struct{ slice, between, stops int64 }{
+		{0, DefaultSlice / stopsInSlice, stopsInSlice}, {1000, 1000, 1},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		inv := newInvocation(ctx, m, &RunRequest{Slice: c.slice, Fuel: 1 << 40,
+			Session: session(t, phases.PrePlan, lsAction)}, time.Now())
+		inv.inst = inst
+		stops, used := int64(0), int64(0)
+		func() {
+			defer func() {
+				if f, ok := recover().(*phases.Fault); !ok || f.Kind != phases.KindDeadline {
+					t.Errorf("slice %d: %v after %d stops", c.slice, f, stops)
+				}
+			}()
+			for left := inv.refill(-1); stops <= c.stops; left = inv.refill(-1) { // each uses what the one before gave
+				if left != c.between-1 {
+					t.Fatalf("slice %d: %d are given, not %d", c.slice, left, c.between-1)
+				}
+				stops++
+				used += c.between
+			}
+		}()
+		if stops != c.stops || used != inv.slice {
+			t.Errorf("slice %d: it looks at its deadline after %d stops and %d fuel", c.slice, stops, used)
+		}
+	}
 }

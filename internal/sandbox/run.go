@@ -16,6 +16,8 @@ const (
 	DefaultFuel    int64 = 100 << 20
 	DefaultSlice   int64 = 1 << 20
 	DefaultTimeout       = 250 * time.Millisecond
+	// stopsInSlice is how often a run comes to where a collector can stop it in a slice.
+	stopsInSlice = 4
 	// CallTimeout is what one counted hostcall may take; that time is not counted
 	// against the deadline.
 	CallTimeout = 30 * time.Second
@@ -88,7 +90,7 @@ func (m *Module) Run(ctx context.Context, req RunRequest) (Report, error) {
 		inv = new(invocation)
 	}
 	inv.begin(ctx, m, &req, from)
-	inv.work.begin(from, inv.account.Slice)
+	inv.work.begin(from, inv.slice)
 	ended := false
 	defer func() {
 		inv.work.end()
@@ -135,12 +137,12 @@ func newInvocation(ctx context.Context, m *Module, req *RunRequest, now time.Tim
 // begin makes inv, which is empty, that of a run.
 func (inv *invocation) begin(ctx context.Context, m *Module, req *RunRequest, now time.Time) {
 	inv.ctx, inv.module, inv.session = ctx, m, req.Session
-	inv.account = meter.Account{Limit: req.Fuel, Slice: req.Slice}
+	inv.account, inv.slice = meter.Account{Limit: req.Fuel, Slice: req.Slice}, req.Slice
 	if req.Fuel == 0 {
 		inv.account.Limit = DefaultFuel
 	}
 	if req.Slice == 0 {
-		inv.account.Slice = DefaultSlice
+		inv.account.Slice, inv.slice = DefaultSlice/stopsInSlice, DefaultSlice
 	}
 	inv.work.budget = max(cmp.Or(req.Timeout, DefaultTimeout), 0)
 	if ceiling := cmp.Or(max(req.Ceiling, 0), CeilingFactor*inv.work.budget); ceiling > 0 {
