@@ -199,8 +199,7 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 // at once as there are processors. A result is dropped unless its turn comes. The caller
 // calls cancel when the chain waits for no more results; when the caller's own context
 // ends, every turn still has to give one.
-func (c *chain) ahead(caller context.Context, list []*binding, input turnInput) (results []chan turnResult,
-	cancel func()) {
+func (c *chain) ahead(caller context.Context, list []*binding, input turnInput) ([]chan turnResult, func()) {
 	can := 0
 	for _, b := range list {
 		if b.mayRunAhead() {
@@ -211,8 +210,13 @@ func (c *chain) ahead(caller context.Context, list []*binding, input turnInput) 
 		runtime.GOMAXPROCS(0) < 2 {
 		return nil, func() {}
 	}
+	return c.start(caller, list, input, can)
+}
+
+// start is ahead for the validators that may run ahead, of which there are so many.
+func (c *chain) start(caller context.Context, list []*binding, input turnInput, can int) ([]chan turnResult, func()) {
 	ctx, cancel := context.WithCancel(caller)
-	results = make([]chan turnResult, len(list))
+	results := make([]chan turnResult, len(list))
 	left := c.left
 	next := make(chan int, can)
 	for n, b := range list {

@@ -41,16 +41,18 @@ type invocation struct {
 	carries     bool // the session has a name, so that metadata is stored for its run
 	queued      bool // of the attempt: a hook asks whose questions are not for the caller to put
 
-	parentBudget parentBudget  // of the hook that asked for the invocation
-	call         *toolCall     // the hook's tool call that a pre_tool invocation decides; nil for events of a runtime
-	memory       memory        // replies to the calls of its hooks, for the next attempt
-	secrets      Redactor      // for everything that is stored of it; nil until it is first needed
-	builder      audit.Builder // of its record, with secrets; see audit
-	input        *audit.Input  // of the attempt
-	claim        *claim        // to go first, from the second attempt on
-	told         toldCall      // of the attempt: what was said about the call before
-	mismatch     mismatch      // of the attempt: what is wrong with calls that have run
-	awaiting     awaiting      // of the attempt: which results did not come
+	parentBudget parentBudget     // of the hook that asked for the invocation
+	call         *toolCall        // the hook's tool call that a pre_tool invocation decides; nil for events of a runtime
+	memory       memory           // replies to the calls of its hooks, for the next attempt
+	secrets      Redactor         // for everything that is stored of it; nil until it is first needed
+	builder      audit.Builder    // of its record, with secrets; see audit
+	input        *audit.Input     // of the attempt
+	inputOf      audit.Invocation // of the attempt, as its record says it
+	inputRoom    audit.Input
+	claim        *claim   // to go first, from the second attempt on
+	told         toldCall // of the attempt: what was said about the call before
+	mismatch     mismatch // of the attempt: what is wrong with calls that have run
+	awaiting     awaiting // of the attempt: which results did not come
 }
 
 // Invoke decides one invocation; see InvokeWith.
@@ -191,8 +193,10 @@ func (i *invocation) attempt(ctx context.Context, n int) (phases.Verdict, error)
 		return i.refuse(ctx, storeFault("the store could not be read", err))
 	}
 	i.recorder.restart()
-	i.input = audit.NewInput(&audit.Invocation{Invocation: i.inv, Checked: i.checked, Tool: i.checked.Tool(&i.inv),
-		PolicyRevision: i.snap.revision, Carried: run.Metadata})
+	i.inputOf = audit.Invocation{Invocation: i.inv, Checked: i.checked, Tool: i.checked.Tool(&i.inv),
+		PolicyRevision: i.snap.revision, Carried: run.Metadata}
+	i.input = &i.inputRoom
+	i.input.Begin(&i.inputOf)
 	chain, err := i.newChain(run.Metadata)
 	if err != nil {
 		return i.refuse(ctx, phases.NewFault(phases.KindProtocol, "the invocation is not valid", err))

@@ -188,8 +188,9 @@ func (k *Kernel) blocked(inv phases.Invocation, r Refusal) phases.Verdict {
 
 // commit writes the batch and keeps the kernel's health.
 func (k *Kernel) commit(ctx context.Context, b Batch) (Receipt, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
-	defer cancel()
+	patience := newPatience(ctx, commitTimeout)
+	defer patience.end(context.Canceled)
+	ctx = patience
 	calm, ok := k.watch.Calm(k.Now())
 	due := ok && len(b.Events) > 0 && k.pruneDue(b.Now)
 	b.Calm = calm

@@ -97,14 +97,15 @@ func (b *Buffers) put(w *canonicalWriter) {
 	}
 }
 
-// digestStrict is ActionDigest of an action that is known to be strict JSON.
-func (b *Buffers) digestStrict(p Phase, action jsontext.Value) (string, error) {
+// digestStrict is ActionDigest of an action that is known to be strict JSON, and about which more may be known.
+func (b *Buffers) digestStrict(p Phase, action jsontext.Value, known Checked) (string, error) {
 	action, _, err := hideCredentials(p, action)
 	if err != nil {
 		return "", err
 	}
 	w := b.get()
 	defer b.put(w)
+	w.compact = known.Compact(action)
 	if err := w.write(action, "call_id", "duration_ms"); err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 type canonicalWriter struct {
 	src, out []byte
 	spare    []byte
+	compact  bool  // strings of src are known to be in their shortest spelling
 	err      error // about the first number that is refused
 }
 
@@ -73,6 +74,11 @@ func (w *canonicalWriter) number(i, end int) {
 // text writes the string at i in its shortest spelling, as it stands unless it has escapes, and returns the index
 // after it.
 func (w *canonicalWriter) text(i int) int {
+	if w.compact {
+		end, _ := skipString(w.src, i)
+		w.out = append(w.out, w.src[i:end]...)
+		return end
+	}
 	n, shortest := StringLen(w.src[i:])
 	if quoted := w.src[i : i+n]; shortest {
 		w.out = append(w.out, quoted...)

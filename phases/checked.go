@@ -15,11 +15,13 @@ type Checked struct {
 	metadata map[string]jsontext.Value
 
 	runtime, tool string // what Tool says of an invocation of that runtime
+	compact       bool   // see formOf
 }
 
 // Check is Validate that also says what has been checked, for NewCheckedChain.
 func (inv *Invocation) Check() (Checked, error) {
-	if err := inv.Validate(); err != nil {
+	compact, err := inv.validate()
+	if err != nil {
 		return Checked{}, err
 	}
 	tool := inv.Tool()
@@ -27,7 +29,7 @@ func (inv *Invocation) Check() (Checked, error) {
 		return Checked{}, &DecodeError{Pointer: "/action/tool", Offset: -1,
 			Reason: fmt.Sprintf("longer than %d bytes in the form that rules match", MaxIDBytes)}
 	}
-	return Checked{inv.Phase, inv.Action, inv.Metadata, inv.Runtime, tool}, nil
+	return Checked{inv.Phase, inv.Action, inv.Metadata, inv.Runtime, tool, compact}, nil
 }
 
 // Tool is Invocation.Tool, which is known of the invocation that was checked.
@@ -40,6 +42,12 @@ func (c Checked) Tool(inv *Invocation) string {
 
 // Covers reports whether action and metadata of the invocation are known to be strict, and of their form.
 func (c Checked) Covers(inv *Invocation) bool { return c.covers(inv) }
+
+// Compact reports whether that action is known to be written without white space between values, and with each string in
+// its shortest spelling.
+func (c Checked) Compact(action jsontext.Value) bool {
+	return c.compact && sameMemory(c.action, action)
+}
 
 // covers reports whether action and metadata of the invocation are those that were checked.
 func (c Checked) covers(inv *Invocation) bool {

@@ -107,28 +107,35 @@ func (w *wireInvocation) invocation(data []byte) (Invocation, error) {
 // invocation that was built in Go must pass it before it is used. The error is a
 // *DecodeError whose pointer is the member of the wire form.
 func (inv *Invocation) Validate() error {
+	_, err := inv.validate()
+	return err
+}
+
+// validate is Validate that also tells whether the action is compact, as formOf does. False says nothing.
+func (inv *Invocation) validate() (compact bool, err error) {
 	if err := inv.validateEnvelope(); err != nil {
-		return err
+		return false, err
 	}
 	if err := checkCallerMetadata(inv.Metadata); err != nil {
-		return err
+		return false, err
 	}
 	if len(inv.Action) <= MaxInputBytes {
-		if wellFormed(inv.Action, MaxInputDepth) && plainAction(inv.Phase, inv.Action) {
-			return nil
+		right, compact := formOf(inv.Action, MaxInputDepth)
+		if right && plainAction(inv.Phase, inv.Action) {
+			return compact, nil
 		}
 		if tooDeep(inv.Action, MaxInputDepth) < 0 {
 			if _, err := DecodeAction(inv.Phase, inv.Action); err == nil {
-				return nil // decoding refuses all that is not strict
+				return compact, nil // decoding refuses all that is not strict
 			}
 		}
 	}
 	// Something is wrong: the check of the syntax names it with its place, where that is it.
 	if err := checkJSON(inv.Action, limits{}); err != nil {
-		return under(err, "/action")
+		return false, under(err, "/action")
 	}
-	_, err := DecodeAction(inv.Phase, inv.Action)
-	return under(err, "/action")
+	_, err = DecodeAction(inv.Phase, inv.Action)
+	return false, under(err, "/action")
 }
 
 // validateEnvelope checks everything but metadata and action.

@@ -67,7 +67,7 @@ func (c *Chain) digest() (string, error) {
 	f := c.facts
 	if !f.digested {
 		f.digested = true
-		f.digest, f.digestErr = c.buffers.digestStrict(c.inv.Phase, c.state.action)
+		f.digest, f.digestErr = c.buffers.digestStrict(c.inv.Phase, c.state.action, c.facts.checked)
 	}
 	return f.digest, f.digestErr
 }

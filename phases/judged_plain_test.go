@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func TestDigestsInBuffersThatAreUsedAgain(t *testing.T) {
 				}
 			}
 			buffers.put(w)
-			got, err := buffers.digestStrict(PreTool, jsontext.Value(action))
+			got, err := buffers.digestStrict(PreTool, jsontext.Value(action), Checked{})
 			if strings.Contains(action, "duration_ms") { // a member that is left out is refused by it all the same
 				if err == nil || got != "" {
 					t.Errorf("%s has the digest %s", action, got)
@@ -87,7 +88,7 @@ func TestDigestsInBuffersThatAreUsedAgain(t *testing.T) {
 		t.Error("a buffer that is lent refers to the document before")
 	}
 	large := jsontext.Value(`{"a":"` + strings.Repeat("x", maxIdle) + `"}`)
-	if _, err := buffers.digestStrict(PreTool, large); err != nil {
+	if _, err := buffers.digestStrict(PreTool, large, Checked{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
@@ -122,5 +123,33 @@ func TestStringLen(t *testing.T) {
 		if n, shortest := StringLen([]byte(in)); n != end || shortest != want {
 			t.Errorf("%s: %d, %t, want %d, %t", in, n, shortest, end, want)
 		}
+	}
+}
+
+// A document that is known to be compact is written without looking for what is not: the canonical form is the same.
+func TestCompactDocuments(t *testing.T) {
+	for in, want := range map[string]bool{
+		`{"a":["\n\t\"\\",1.50,-0,1e3,true,null,{}],"b":"ä✓"}`: true, `{}`: true, `[]`: true, `"x"`: true, ` {}`: false,
+		`{} `: false, `{"a" :1}`: false, `{"a": 1}`: false, `{ "a":1}`: false, `{"a":1 }`: false, `[1 ]`: false, `[ 1]`: false,
+		`[1, 2]`: false, `{"a":1, "b":2}`: false, "{\n}": false, `[ ]`: false, `"\/"`: false, `"\u0041"`: false,
+		`["\ud83d\ude00"]`: false, `{"a":"\u001f"}`: false, `{"\n":1}`: false, `[1,]`: false,
+	} {
+		right, compact := formOf([]byte(in), 10)
+		if compact != want || compact && !right {
+			t.Errorf("%s is compact: %t", in, compact)
+		}
+		if !compact {
+			continue
+		}
+		slow, err := Canonical(jsontext.Value(in))
+		fast := canonicalWriter{compact: true}
+		if err := errors.Join(err, fast.write([]byte(in))); err != nil || string(fast.out) != string(slow) {
+			t.Errorf("%s: %s, %s, %v", in, fast.out, slow, err)
+		}
+	}
+	inv := Invocation{Phase: PreTool, Runtime: "r", Action: jsontext.Value(`{"tool":"exec","args":{"command":"ls"}}`)}
+	known, err := inv.Check()
+	if err != nil || !known.Compact(inv.Action) || known.Compact(inv.Action.Clone()) || (Checked{}).Compact(inv.Action) {
+		t.Error("what is known holds of another document, or not of its own")
 	}
 }

@@ -13,22 +13,38 @@ import (
 // passes over the bytes once. False says nothing: a name with an escape and whatever else is rare is left to the JSON
 // library, which also knows the place of a fault. wellFormed takes no document that the library refuses.
 func wellFormed(data []byte, maxDepth int) bool {
+	right, _ := formOf(data, maxDepth)
+	return right
+}
+
+// formOf is wellFormed that also tells whether the document is compact: it has no white space between values, and no
+// string in it has an escape that its shortest spelling has not. A document that is not well formed is not compact.
+func formOf(data []byte, maxDepth int) (right, compact bool) {
 	if len(data) > math.MaxInt32 {
-		return false
+		return false, false
 	}
 	c := formCheck{b: data, left: maxDepth}
-	end := c.value(skipSpace(data, 0))
-	return end > 0 && skipSpace(data, end) == len(data)
+	end := c.value(c.space(0))
+	right = end > 0 && c.space(end) == len(data)
+	return right, right && !c.loose
 }
 
 // formCheck checks the form of one document. Each of its methods takes where something begins and returns where it
 // ends, or 0: it is not strict, or that cannot be told here.
 type formCheck struct {
 	b     []byte
-	left  int // how many levels deeper values may nest
-	names int // of the objects that are open
+	left  int  // how many levels deeper values may nest
+	loose bool // there is white space, or an escape that is not the shortest
+	names int  // of the objects that are open
 	few   [48]shortSpan
 	many  []shortSpan // instead of few, once they have been too few
+}
+
+// space passes white space.
+func (c *formCheck) space(i int) int {
+	end := skipSpace(c.b, i)
+	c.loose = c.loose || end > i
+	return end
 }
 
 // push adds a name, without its quotes.
@@ -94,7 +110,7 @@ func (c *formCheck) object(i int) int {
 		return 0
 	}
 	first := c.names
-	for i = skipSpace(c.b, i+1); i < len(c.b); i = skipSpace(c.b, i+1) {
+	for i = c.space(i + 1); i < len(c.b); i = c.space(i + 1) {
 		if c.b[i] == '}' && c.names == first { // {}; a comma before it is refused below
 			c.left++
 			return i + 1
@@ -104,13 +120,13 @@ func (c *formCheck) object(i int) int {
 			return 0
 		}
 		c.push(shortSpan{int32(i + 1), int32(end - 1)})
-		if i = skipSpace(c.b, end); i >= len(c.b) || c.b[i] != ':' {
+		if i = c.space(end); i >= len(c.b) || c.b[i] != ':' {
 			return 0
 		}
-		if i = c.value(skipSpace(c.b, i+1)); i == 0 {
+		if i = c.value(c.space(i + 1)); i == 0 {
 			return 0
 		}
-		if i = skipSpace(c.b, i); i >= len(c.b) {
+		if i = c.space(i); i >= len(c.b) {
 			return 0
 		}
 		if c.b[i] == '}' {
@@ -131,7 +147,7 @@ func (c *formCheck) array(i int) int {
 	if c.left--; c.left < 0 {
 		return 0
 	}
-	i = skipSpace(c.b, i+1)
+	i = c.space(i + 1)
 	if i < len(c.b) && c.b[i] == ']' {
 		c.left++
 		return i + 1
@@ -140,7 +156,7 @@ func (c *formCheck) array(i int) int {
 		if i = c.value(i); i == 0 {
 			return 0
 		}
-		if i = skipSpace(c.b, i); i >= len(c.b) {
+		if i = c.space(i); i >= len(c.b) {
 			return 0
 		}
 		if c.b[i] == ']' {
@@ -150,7 +166,7 @@ func (c *formCheck) array(i int) int {
 		if c.b[i] != ',' {
 			return 0
 		}
-		i = skipSpace(c.b, i+1)
+		i = c.space(i + 1)
 	}
 }
 
@@ -217,9 +233,13 @@ func (c *formCheck) escape(i int) int {
 		return 0
 	}
 	switch c.b[i] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	case '"', '\\', 'b', 'f', 'n', 'r', 't':
+		return i + 1
+	case '/':
+		c.loose = true
 		return i + 1
 	case 'u':
+		c.loose = true
 		unit, ok := hex4(c.b, i+1)
 		switch {
 		case !ok || unit >= 0xdc00 && unit <= 0xdfff:

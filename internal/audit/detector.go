@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -40,6 +41,9 @@ func (d *Detector) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
 }
 
 func (r *rules) forDocument(raw jsontext.Value) *redact.Redactor {
+	if bytes.HasPrefix(raw, []byte(`{"action":`)) { // which is so of every input
+		return r.actions
+	}
 	for _, member := range []string{"/action", "/effects"} {
 		if _, ok := phases.Get(raw, member); ok {
 			return r.actions

@@ -112,7 +112,8 @@ func EffectsDocument(list []phases.Effect) ([]byte, error) { return encoded(effe
 
 func inputOf(inv *Invocation) input {
 	return input{Action: inv.Action, CWD: inv.CWD, Scopes: inv.Scopes, Metadata: inv.Metadata, Carried: inv.Carried,
-		Time: inv.Time, Reported: inv.ReportedTime, strict: inv.Checked.Covers(&inv.Invocation)}
+		Time: inv.Time, Reported: inv.ReportedTime, strict: inv.Checked.Covers(&inv.Invocation),
+		compact: inv.Checked.Compact(inv.Action)}
 }
 
 func outputOf(v *phases.Verdict, wrote phases.Metadata) output {

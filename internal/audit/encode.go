@@ -18,7 +18,11 @@ func encoded(v any) ([]byte, error) { return json.Marshal(v, json.Deterministic(
 
 func (in *input) encoded() ([]byte, error) {
 	d := payload{out: make([]byte, 0, len(in.Action)+256+in.metadataBytes()), ok: true, strict: in.strict}
-	d.value(`{"action":`, in.Action)
+	if in.strict && in.compact {
+		d.out = append(append(d.out, `{"action":`...), in.Action...)
+	} else {
+		d.value(`{"action":`, in.Action)
+	}
 	if in.CWD != "" {
 		d.text(`,"cwd":`, in.CWD)
 	}

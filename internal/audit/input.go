@@ -20,7 +20,8 @@ type input struct {
 	Time     time.Time                 `json:"time"`                   // what hooks read as the time
 	Reported time.Time                 `json:"reported_time,omitzero"` // what the caller said
 
-	strict bool // Action and Metadata are known to be strict JSON
+	strict  bool // Action and Metadata are known to be strict JSON
+	compact bool // Action is known to be what value makes of it
 }
 
 // Input is what one attempt at an invocation came in with. It is redacted when that
@@ -38,6 +39,9 @@ type Input struct {
 	masked []string // pointers into the event
 	err    error    // the value must not be stored
 }
+
+// Begin makes it the Input of an attempt at the invocation, whatever it was before.
+func (in *Input) Begin(inv *Invocation) { *in = Input{inv: inv} }
 
 // NewInput returns an Input that is not redacted yet.
 func NewInput(inv *Invocation) *Input { return &Input{inv: inv} }

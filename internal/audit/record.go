@@ -183,10 +183,13 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 	if len(turns) > 0 {
 		rec.Hooks = make([]phases.Event, 0, len(turns)+1) // for the verdict's, too: see Events
 	}
+	rec.Hooks = rec.Hooks[:len(turns)]
 	for i := range turns {
-		ev, err := b.Turn(inv, &turns[i], at)
-		rec.Hooks = append(rec.Hooks, ev)
-		if err != nil {
+		seen := "" // hooks that saw one document have one digest of it
+		if i > 0 && sameMemory(turns[i-1].Input, turns[i].Input) {
+			seen = rec.Hooks[i-1].InputDigest
+		}
+		if err := b.turn(&rec.Hooks[i], inv, &turns[i], at, seen); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -208,9 +211,17 @@ func (b *Builder) Digests(in *Input, v *phases.Verdict, wrote phases.Metadata, t
 	return rec
 }
 
+func sameMemory(a, b []byte) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
+
 // Turn makes the event of one turn. With an error it holds digests only.
-func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, error) {
-	e := b.envelope(inv, t.ID, phases.EventHook, at)
+func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (e phases.Event, err error) {
+	err = b.turn(&e, inv, t, at, "")
+	return e, err
+}
+
+// turn is Turn in place. seen, if it is not empty, is the digest of the input.
+func (b *Builder) turn(e *phases.Event, inv *Invocation, t *Turn, at time.Time, seen string) error {
+	*e = b.envelope(inv, t.ID, phases.EventHook, at)
 	r := &t.Report
 	e.Binding, e.HookDigest, e.HookVersion, e.Tier, e.Signer = r.Hook, r.Digest, r.Version, r.Tier, t.Signer
 	e.Mode, e.Pass, e.Decision, e.Kind = r.Mode, r.Pass, string(r.Decision), r.Kind
@@ -218,10 +229,12 @@ func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, er
 	if r.Decision != phases.HookNone && r.Decision != phases.HookTransform && r.Decision != phases.HookError {
 		e.DecidedBy = r.Hook
 	}
-	c := &redaction{b: b, e: &e}
+	c := &redaction{b: b, e: e}
 	// What a hook saw follows from the verdict's event and the turns before it;
 	// the digest is enough to check that.
-	e.InputDigest = b.Digester.Digest(UseInput, t.Input)
+	if e.InputDigest = seen; seen == "" {
+		e.InputDigest = b.Digester.Digest(UseInput, t.Input)
+	}
 	if len(r.Effects) > 0 {
 		c.output(encoded(effects{c.effects(r.Effects)}))
 		// The digest is of the hook's effects, not of their redacted form.
@@ -236,9 +249,9 @@ func (b *Builder) Turn(inv *Invocation, t *Turn, at time.Time) (phases.Event, er
 	e.Logs = c.texts(t.Logs, maxLog)
 	e.Notes = c.texts(r.Notes, maxNote)
 	if c.err != nil {
-		stripEvent(&e)
+		stripEvent(e)
 	}
-	return e, c.err
+	return c.err
 }
 
 // Failure makes the event of an invocation that could not even be decoded or

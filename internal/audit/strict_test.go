@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,18 @@ func TestCheckedInputIsEncodedAsOthers(t *testing.T) {
 	if got, err := InputDocument(inv); err != nil || string(got) != string(want) {
 		t.Errorf("%s, %v\nwant %s", got, err, want)
 	}
+	compact := *inv
+	compact.Action = jsontext.Value(`{"tool":"exec","args":{"a":"\n\"ä\\","b":[1,-2.50]}}`)
+	if want, err = InputDocument(&compact); err != nil {
+		t.Fatal(err)
+	}
+	if compact.Checked, err = compact.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := InputDocument(&compact); err != nil || string(got) != string(want) || !inputOf(&compact).compact ||
+		inputOf(inv).compact {
+		t.Errorf("%s, %v\nwant %s", got, err, want)
+	}
 	inv.Carried["c"] = phases.Entry{Value: jsontext.Value(`{"a":1,"a":2}`)}
 	if got, err := InputDocument(inv); err == nil {
 		t.Errorf("carried metadata that is not strict: %s", got)
@@ -51,5 +64,21 @@ func TestEventsOfARecord(t *testing.T) {
 	}
 	if alone := (&Record{Verdict: phases.Event{ID: "v"}}).Events(); len(alone) != 1 || alone[0].ID != "v" {
 		t.Errorf("%v", alone)
+	}
+}
+
+// Turns that saw one document have one digest of it, and a turn that saw another its own.
+func TestTurnsThatSawOneDocument(t *testing.T) {
+	b := Builder{Redactor: blind{}, Digester: Keys{UseInput: []byte(strings.Repeat("k", 32))}}
+	one, two := jsontext.Value(`{"a":1}`), jsontext.Value(`{"a":2}`)
+	turns := []Turn{{Input: one}, {Input: one}, {Input: two}, {Input: two[:4]}, {}, {Input: one}}
+	rec, err := b.Build(NewInput(&Invocation{}), &phases.Verdict{}, nil, turns, "v", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range turns {
+		if got, want := rec.Hooks[i].InputDigest, b.Digester.Digest(UseInput, turns[i].Input); got != want || got == "" {
+			t.Errorf("turn %d: %s, want %s", i, got, want)
+		}
 	}
 }

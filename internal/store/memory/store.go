@@ -271,7 +271,7 @@ func (s *Store) encode(events []phases.Event) ([][]byte, error) {
 	}
 	bodies := make([][]byte, len(events))
 	buffer := s.buffers.Get()
-	defer func() { s.buffers.Put(buffer) }()
+	defer s.buffers.Put(buffer)
 	e := &s.event
 	defer func() { *e = phases.Event{} }() // what it shares with the caller is not kept
 	for i := range events {
