@@ -114,7 +114,7 @@ func (e *ending) makeRecord(ctx context.Context) {
 		e.fail(phases.NewFault(phases.KindAudit, "the metadata could not be redacted", err))
 	}
 	e.at = i.kernel.options.Clock.Now()
-	e.record, e.metadata, e.events, err = i.record(ctx, e.chain, e.run, &e.verdict, changed, e.at)
+	e.metadata, e.events, err = i.record(ctx, &e.record, e.chain, e.run, &e.verdict, changed, e.at)
 	switch {
 	case err != nil:
 		e.failure = err

@@ -51,10 +51,10 @@ func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, chai
 	return changed, nil
 }
 
-// record builds the events of the verdict and lets the audit hooks redact more. With an
+// record builds the events of the verdict, in place, and lets the audit hooks redact more. With an
 // error, a *phases.Fault, the verdict has become a block, and the events hold digests only.
-func (i *invocation) record(ctx context.Context, chain *chain, run RunState, verdict *phases.Verdict,
-	changed phases.Metadata, at time.Time) (audit.Record, phases.Metadata, []phases.Event, error) {
+func (i *invocation) record(ctx context.Context, record *audit.Record, chain *chain, run RunState,
+	verdict *phases.Verdict, changed phases.Metadata, at time.Time) (phases.Metadata, []phases.Event, error) {
 	newID := i.kernel.options.NewID
 	nameEvents := func() string { // the ids of the turns' events come before the verdict's
 		for n := range chain.turns {
@@ -63,10 +63,10 @@ func (i *invocation) record(ctx context.Context, chain *chain, run RunState, ver
 		return newID(at)
 	}
 	builder := i.audit()
-	record, changed, err := i.build(chain, run, verdict, changed, nameEvents, at)
+	changed, err := i.build(record, chain, run, verdict, changed, nameEvents, at)
 	var turns []audit.Turn
 	if err == nil {
-		turns, err = chain.auditPass(ctx, verdict, &record)
+		turns, err = chain.auditPass(ctx, verdict, record)
 	} else { // nothing is stored that could not be redacted
 		verdict.Metadata, changed, chain.stateWrites = cloneMetadata(run.Metadata), nil, nil
 	}
@@ -79,7 +79,7 @@ func (i *invocation) record(ctx context.Context, chain *chain, run RunState, ver
 		i.applyEnforcement(verdict)
 		i.kernel.options.Logger.LogAttrs(ctx, slog.LevelError, "audit failed: the action is blocked",
 			slog.String("invocation", i.inv.ID), slog.String("phase", string(i.inv.Phase)))
-		record = builder.Digests(i.input, verdict, changed, chain.turns, nameEvents(), at)
+		*record = builder.Digests(i.input, verdict, changed, chain.turns, nameEvents(), at)
 		record.Verdict.Reason = fault.Text // fixed text
 		err = fault
 	}
@@ -98,7 +98,7 @@ func (i *invocation) record(ctx context.Context, chain *chain, run RunState, ver
 		events = append(events, event)
 		verdict.Hooks = append(verdict.Hooks, turns[n].Report)
 	}
-	return record, changed, events, err
+	return changed, events, err
 }
 
 // auditor names the audit hook that failed, or the kernel.

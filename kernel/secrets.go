@@ -84,17 +84,16 @@ func (i *invocation) known() int {
 	return 0
 }
 
-// build makes the record. It redacts metadata and state again if they were redacted for the
+// build makes the record in place. It redacts metadata and state again if they were redacted for the
 // store before the record had shown every secret.
-func (i *invocation) build(chain *chain, run RunState, verdict *phases.Verdict, wrote phases.Metadata,
-	ids func() string,
-	at time.Time) (audit.Record, phases.Metadata, error) {
+func (i *invocation) build(record *audit.Record, chain *chain, run RunState, verdict *phases.Verdict,
+	wrote phases.Metadata, ids func() string, at time.Time) (phases.Metadata, error) {
 	builder := i.audit()
 	for {
 		known := i.known()
-		record, err := builder.Build(i.input, verdict, wrote, chain.turns, ids(), at)
+		err := builder.BuildIn(record, i.input, verdict, wrote, chain.turns, ids(), at)
 		if err != nil || i.known() == known {
-			return record, wrote, err
+			return wrote, err
 		}
 		if f := i.lateName(chain, wrote); f != nil && verdict.Decision != phases.Block {
 			blockVerdict(verdict, f.Kind, kernelName, f.Text)
@@ -103,12 +102,12 @@ func (i *invocation) build(chain *chain, run RunState, verdict *phases.Verdict, 
 		}
 		if wrote != nil {
 			if wrote, err = i.changedMetadata(run, verdict, chain); err != nil {
-				return record, nil, phases.NewFault(phases.KindAudit, "the metadata could not be redacted", err)
+				return nil, phases.NewFault(phases.KindAudit, "the metadata could not be redacted", err)
 			}
 		}
 		for n := range chain.stateWrites {
 			if err := i.redactState(&chain.stateWrites[n]); err != nil {
-				return record, nil, phases.NewFault(phases.KindAudit, "a hook's state could not be redacted", err)
+				return nil, phases.NewFault(phases.KindAudit, "a hook's state could not be redacted", err)
 			}
 		}
 	}

@@ -145,24 +145,31 @@ const maxRounds = 5
 // error the record is still complete, but holds digests only; the error is a
 // *phases.Fault of kind audit.
 func (b *Builder) Build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string,
-	at time.Time) (Record, error) {
+	at time.Time) (rec Record, err error) {
+	err = b.BuildIn(&rec, in, v, wrote, turns, verdictID, at)
+	return rec, err
+}
+
+// BuildIn is Build in place.
+func (b *Builder) BuildIn(rec *Record, in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn,
+	verdictID string, at time.Time) error {
 	for range maxRounds {
 		known := b.known()
-		rec, err := b.build(in, v, wrote, turns, verdictID, at)
+		err := b.build(rec, in, v, wrote, turns, verdictID, at)
 		if err != nil || b.known() == known {
-			return rec, err
+			return err
 		}
 	}
-	rec := b.Digests(in, v, wrote, turns, verdictID, at)
-	return rec, phases.NewFault(phases.KindAudit, "the record could not be redacted",
+	*rec = b.Digests(in, v, wrote, turns, verdictID, at)
+	return phases.NewFault(phases.KindAudit, "the record could not be redacted",
 		errors.New("more secrets show each time it is looked through"))
 }
 
-func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn, verdictID string,
-	at time.Time) (Record, error) {
+func (b *Builder) build(rec *Record, in *Input, v *phases.Verdict, wrote phases.Metadata, turns []Turn,
+	verdictID string, at time.Time) error {
 	var errs []error
 	inv := in.inv
-	rec := Record{Verdict: b.envelope(inv, verdictID, phases.EventVerdict, at)}
+	*rec = Record{Verdict: b.envelope(inv, verdictID, phases.EventVerdict, at)}
 	e := &rec.Verdict
 	e.Enforced, e.Decision, e.Kind, e.DecidedBy = v.Enforced, string(v.Decision), v.Kind, v.DecidedBy
 	c := &redaction{b: b, e: e}
@@ -195,9 +202,9 @@ func (b *Builder) build(in *Input, v *phases.Verdict, wrote phases.Metadata, tur
 	}
 	if err := errors.Join(errs...); err != nil {
 		rec.strip()
-		return rec, phases.NewFault(phases.KindAudit, "the record could not be redacted", err)
+		return phases.NewFault(phases.KindAudit, "the record could not be redacted", err)
 	}
-	return rec, rec.fit(b.Buffers)
+	return rec.fit(b.Buffers)
 }
 
 // Digests makes the record as Build does when nothing can be redacted: it holds
