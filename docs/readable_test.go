@@ -10,10 +10,10 @@ import (
 var unread = map[string]bool{
 	"CONTRIBUTING.md": true, "SECURITY.md": true, "docs/ABI.md": true, "docs/AGENTS.md": true,
 	"docs/ARCHITECTURE.md": true, "docs/BENCHMARKS.md": true, "docs/EVENTS.md": true,
-	"docs/GUARDS.md": true, "docs/HARNESS.md": true, "docs/LEASES.md": true,
+	"docs/HARNESS.md": true, "docs/LEASES.md": true,
 	"docs/RATIONALE.md": true, "docs/RECONCILE.md": true, "docs/REDACTION.md": true, "docs/REGISTRY.md": true,
-	"docs/RULES.md": true, "docs/THREAT-MODEL.md": true, "docs/TOOLS.md": true,
-	"docs/TRUST.md": true, "docs/WIRE.md": true, "docs/runtimes/claude-code.md": true,
+	"docs/THREAT-MODEL.md": true, "docs/TOOLS.md": true,
+	"docs/WIRE.md": true, "docs/runtimes/claude-code.md": true,
 	"docs/runtimes/codex.md": true, "docs/runtimes/cursor.md": true, "docs/runtimes/gemini-cli.md": true,
 	"docs/runtimes/generic.md": true, "docs/runtimes/openclaw.md": true, "docs/runtimes/opencode.md": true,
 	"examples-wasm/README.md": true, "hooks-sdk/README.md": true, "hooks-sdk/abi/README.md": true,

@@ -45,7 +45,7 @@ func TestGuardsPages(t *testing.T) {
 		bindings := ""
 		for n, b := range blocksOf(t, page) {
 			switch {
-			case b.language == "":
+			case b.language == "" || b.language == "sh":
 				commands++
 				fmt.Fprintf(&script, "exec sh -e %d.sh\n", n)
 				fmt.Fprintf(&files, "-- %d.sh --\n%s", n, b.text)

@@ -51,7 +51,7 @@ func TestWalkThroughRules(t *testing.T) {
 		case step.file != "" && lang == "yaml":
 			fmt.Fprintf(&files, "-- blocks/%d --\n%s", n, block)
 			fmt.Fprintf(&script, "mkdir %s\ncp blocks/%d %s\n", filepath.Dir(step.file), n, step.file)
-		case step.file == "" && lang == "":
+		case step.file == "" && lang == "sh":
 			fmt.Fprintf(&files, "-- %d.sh --\nset -e\n%s", n, block)
 			fmt.Fprintf(&script, "exec sh %d.sh\n", n)
 			for _, s := range step.shows {
