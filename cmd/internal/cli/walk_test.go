@@ -39,6 +39,7 @@ func TestWalkThrough(t *testing.T) {
 	var commands []string
 	for n, block := range strings.Split(part, "```") {
 		if n%2 == 1 {
+			_, block, _ = strings.Cut(block, "\n") // the language of the fence
 			commands = append(commands, strings.Split(strings.TrimSpace(block), "\n")...)
 		}
 	}
