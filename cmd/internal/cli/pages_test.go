@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -64,8 +65,8 @@ var setups = map[string]string{
 var unchecked = map[string]bool{
 	"CONTRIBUTING.md": true, "docs/ABI.md": true, "docs/AGENTS.md": true,
 
-	"docs/RECONCILE.md": true, "docs/REGISTRY.md": true,
-	"docs/TOOLS.md": true, "docs/WIRE.md": true,
+	"docs/RECONCILE.md":            true,
+	"docs/WIRE.md":                 true,
 	"docs/runtimes/claude-code.md": true, "docs/runtimes/codex.md": true, "docs/runtimes/cursor.md": true,
 	"docs/runtimes/gemini-cli.md": true, "docs/runtimes/generic.md": true, "docs/runtimes/openclaw.md": true,
 	"docs/runtimes/opencode.md": true,
@@ -296,4 +297,24 @@ func testExists(t *testing.T, folder, name string) bool {
 		}
 	}
 	return false
+}
+
+// The program of docs/WIRE.md asks a daemon, and runs what it allows.
+func TestWirePageAsks(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(top, "docs", "WIRE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := "import os\nstate_directory = os.environ['BELAY_HOME']\ndef run(action): print('ran', action['tool'])\n"
+	for _, b := range prose.Blocks(string(page)) {
+		if b.Language == "python" {
+			program += b.Text
+		}
+	}
+	daemon := serveProcess(t, wireState(t))
+	cmd := exec.CommandContext(t.Context(), "python3", "-c", program)
+	cmd.Env = append(os.Environ(), "BELAY_HOME="+daemon.dir)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ran exec\n" {
+		t.Errorf("%v: %s", err, out)
+	}
 }
