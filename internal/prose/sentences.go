@@ -90,9 +90,10 @@ func WideLines(page string) (out []int) {
 	return out
 }
 
-// wraps reports whether a line is prose that can be broken: no table, no heading, and more than one word.
+// wraps reports whether a line is prose that can be broken: no table, no heading, and more than one word. A name in
+// code is one.
 func wraps(line string) bool {
-	line = strings.TrimSpace(line)
+	line = code.ReplaceAllString(strings.TrimSpace(line), "code") // which is not broken
 	return line != "" && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "#") &&
 		strings.Contains(strings.TrimPrefix(line, "- "), " ")
 }
