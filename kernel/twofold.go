@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -279,12 +280,12 @@ func changedCall(differ []string) mismatch {
 	return mismatch{what: CallChanged, members: differ}
 }
 
-var plainMember = regexp.MustCompile(`^[A-Za-z][A-Za-z_]{0,39}$`)
+var plainMember = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z_]{0,39}$`) })
 
 // shownMember is the name of a member in a text for people: one that looks like a word of a
 // protocol. Any other may be text of the caller.
 func shownMember(name string) string {
-	if plainMember.MatchString(name) {
+	if plainMember().MatchString(name) {
 		return name
 	}
 	return "another member"

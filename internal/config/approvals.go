@@ -56,7 +56,7 @@ func validateReviewers(c checker, list []Reviewer) error {
 	names, keys := map[string]bool{}, map[string]bool{}
 	for i, r := range list {
 		at := fmt.Sprintf("/reviewers/%d", i)
-		if !bindingName().MatchString(r.Name) {
+		if !isBindingName(r.Name) {
 			return c.errorf(at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
 		}
 		if _, err := queue.ParseReviewerKey(r.Key); err != nil {

@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -168,10 +167,25 @@ type Limits struct {
 	ChainMS int64 `json:"chain_ms,omitzero"` // default 2000, at most 60000
 }
 
-var (
-	bindingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z0-9][a-z0-9._-]{0,63}\z`) })
-	digestForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`) })
-)
+// isBindingName reports whether the name is one of a binding: 1 to 64 lower-case letters, digits, dots, dashes
+// and underscores, the first of them a letter or a digit. It is asked at each start, which compiles no
+// expression for it.
+func isBindingName(name string) bool {
+	for i := range len(name) {
+		b := name[i]
+		word := 'a' <= b && b <= 'z' || '0' <= b && b <= '9'
+		if !word && (i == 0 || b != '.' && b != '_' && b != '-') {
+			return false
+		}
+	}
+	return 0 < len(name) && len(name) <= 64
+}
+
+// isDigest reports whether s is sha256: with 64 lower-case hexadecimal digits.
+func isDigest(s string) bool {
+	hex, ok := strings.CutPrefix(s, "sha256:")
+	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+}
 
 // Parse decodes and checks the file. Errors are of class ErrConfig with a line.
 func Parse(src []byte) (*File, error) {
@@ -265,7 +279,7 @@ func (f *File) validate(doc *strictyaml.Document) error {
 
 func (b *Binding) validate(c checker, at string, names map[string]bool) error {
 	switch {
-	case !bindingName().MatchString(b.Name):
+	case !isBindingName(b.Name):
 		return c.errorf(at+"/name", "a name is lower-case letters, digits, - . _, at most 64 bytes")
 	case names[b.Name]:
 		return c.errorf(at+"/name", "%q is bound twice", b.Name)
@@ -350,16 +364,16 @@ const rulesScheme = "rules:"
 func (b *Binding) isRules() bool { return strings.HasPrefix(b.Module, rulesScheme) }
 
 func (b *Binding) validateModule(c checker, at string) error {
-	if b.Digest != "" && !digestForm().MatchString(b.Digest) {
+	if b.Digest != "" && !isDigest(b.Digest) {
 		return c.errorf(at+"/digest", "has the form sha256: and 64 hexadecimal digits")
 	}
 	switch name, builtin := strings.CutPrefix(b.Module, "builtin:"); {
 	case builtin:
-		if !bindingName().MatchString(name) {
+		if !isBindingName(name) {
 			return c.errorf(at+"/module", "builtin: is followed by a hook's name")
 		}
 	case strings.HasPrefix(b.Module, "sha256:"):
-		if !digestForm().MatchString(b.Module) {
+		if !isDigest(b.Module) {
 			return c.errorf(at+"/module", "has the form sha256: and 64 hexadecimal digits")
 		}
 		if b.Digest != "" && b.Digest != b.Module {

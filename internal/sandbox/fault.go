@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/belay-hooks/belay/phases"
@@ -132,7 +133,7 @@ func (inv *invocation) fault(err error) *phases.Fault {
 
 // A frame of an anonymous module in the engine's stack trace, as ".$17(i32) i32".
 // Names cannot stand there: the metered module has no name section.
-var frame = regexp.MustCompile(`(?m)^\t\.\$([0-9]{1,10})\(`)
+var frame = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\t\.\$([0-9]{1,10})\(`) })
 
 // where names the innermost guest function of the engine's stack trace.
 func (m *code) where(err error) string {
@@ -143,7 +144,7 @@ func (m *code) where(err error) string {
 	if !ok {
 		return ""
 	}
-	for _, hit := range frame.FindAllStringSubmatch(trace, 8) {
+	for _, hit := range frame().FindAllStringSubmatch(trace, 8) {
 		n, err := strconv.ParseUint(hit[1], 10, 32)
 		if err != nil {
 			continue

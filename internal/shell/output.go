@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
@@ -268,7 +269,7 @@ func printf(args []string) (string, bool) {
 }
 
 // zeroOctal finds the octal numbers of %b, which begin with \0 and have up to three digits more.
-var zeroOctal = regexp.MustCompile(`\\0([0-7]{1,3})`)
+var zeroOctal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\0([0-7]{1,3})`) })
 
 // unescaped gives printf %s in place of %b: its arguments with the escapes in them expanded.
 func unescaped(args []string) ([]string, bool) {
@@ -280,7 +281,7 @@ func unescaped(args []string) ([]string, bool) {
 		if strings.Contains(a, `\c`) { // ends all output
 			return nil, false
 		}
-		a = zeroOctal.ReplaceAllString(strings.ReplaceAll(a, "%", "%%"), `\$1`)
+		a = zeroOctal().ReplaceAllString(strings.ReplaceAll(a, "%", "%%"), `\$1`)
 		s, _, err := expand.Format(nil, a, nil)
 		if err != nil || len(s) > MaxWordText {
 			return nil, false

@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -15,15 +16,19 @@ import (
 // pieces ('a[$' and '(cmd)]') still passes.
 
 // inertSubscript finds a substitution behind an opening bracket.
-var inertSubscript = regexp.MustCompile(`(?s)\[.*(?:\$\(|\$\{|` + "`" + `)`)
+var inertSubscript = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)\[.*(?:\$\(|\$\{|` + "`" + `)`)
+})
 
 // evaluates finds what takes numbers or names of elements.
-var evaluates = regexp.MustCompile(`\(\(|\$\[|\[\[|\]\+?=|\$\{|-(?:eq|ne|lt|le|gt|ge|v)\b|` +
-	`\b(?:let|declare|typeset|local|readonly|export|unset|read|readarray|mapfile|printf|test|getopts|wait|for)\b`)
+var evaluates = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\(\(|\$\[|\[\[|\]\+?=|\$\{|-(?:eq|ne|lt|le|gt|ge|v)\b|` +
+		`\b(?:let|declare|typeset|local|readonly|export|unset|read|readarray|mapfile|printf|test|getopts|wait|for)\b`)
+})
 
 // subscripts looks through the inert literals of a text that has been read.
 func (w *walker) subscripts(f *syntax.File, text string) {
-	if !strings.Contains(text, "[") || !evaluates.MatchString(text) {
+	if !strings.Contains(text, "[") || !evaluates().MatchString(text) {
 		return
 	}
 	var inert strings.Builder
@@ -42,7 +47,7 @@ func (w *walker) subscripts(f *syntax.File, text string) {
 		return true
 	})
 	s := strings.ReplaceAll(inert.String(), `\`, "")
-	if inertSubscript.MatchString(s) || coded && strings.Contains(s, "[") && strings.ContainsAny(s, "$`") {
+	if inertSubscript().MatchString(s) || coded && strings.Contains(s, "[") && strings.ContainsAny(s, "$`") {
 		w.unknown("code", text, -1)
 	}
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // clusters are programs that run a command on machines of a cluster, or by a desktop.
@@ -61,8 +62,8 @@ func lftpEscape(line string) (string, bool) {
 
 // sentCommands finds the list of commands in the parameters of a document, and sentText a text of it.
 var (
-	sentCommands = regexp.MustCompile(`(?s)commands"?\s*[=:]\s*\[?(.*)`)
-	sentText     = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+	sentCommands = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)commands"?\s*[=:]\s*\[?(.*)`) })
+	sentText     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`) })
 )
 
 // awsCommand walks what aws ssm send-command has other machines run.
@@ -77,12 +78,12 @@ func (w *walker) awsCommand(e *env, h handed) {
 		if !ok || !sends {
 			continue
 		}
-		list := sentCommands.FindStringSubmatch(value)
+		list := sentCommands().FindStringSubmatch(value)
 		if list == nil {
 			return
 		}
 		h.c.remote = true
-		texts := sentText.FindAllStringSubmatch(list[1], maxUnroll)
+		texts := sentText().FindAllStringSubmatch(list[1], maxUnroll)
 		if len(texts) == 0 {
 			texts = [][]string{{"", strings.TrimRight(list[1], "]")}}
 		}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // launchers are programs that hand their operands, or the value of an option, to a queue, a session, a desktop or
@@ -186,11 +187,13 @@ func rangerEscape(line string) (string, bool) {
 }
 
 // puppetExec finds the command in a resource of the type exec.
-var puppetExec = regexp.MustCompile(`\bexec\s*\{\s*(?:"([^"]*)"|'([^']*)')\s*:(?:[^}]*?\bcommand\s*=>\s*(?:"([^"]*)"|'([^']*)'))?`)
+var puppetExec = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bexec\s*\{\s*(?:"([^"]*)"|'([^']*)')\s*:(?:[^}]*?\bcommand\s*=>\s*(?:"([^"]*)"|'([^']*)'))?`)
+})
 
 // puppetEscape finds the command that a line of a manifest of Puppet runs.
 func puppetEscape(line string) (string, bool) {
-	m := puppetExec.FindStringSubmatch(line)
+	m := puppetExec().FindStringSubmatch(line)
 	if m == nil {
 		return "", false
 	}

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -311,13 +312,15 @@ func kindName(k jsontext.Kind) string {
 // yamlError keeps the library's line, which stands in its text, and its reason.
 // yamlPlace is how the library says where something is: of two places the
 // second is the fault's, the first where it began.
-var yamlPlace = regexp.MustCompile(
-	`\A(?:go-yaml )?load error in [a-z]+(?: \([^)]*\))? at (?:L[0-9]+(?:\.C[0-9]+)?-)?(?:L([0-9]+)(?:\.C([0-9]+))?|<unknown position>): ((?s).*)\z`)
+var yamlPlace = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`\A(?:go-yaml )?load error in [a-z]+(?: \([^)]*\))? at (?:L[0-9]+(?:\.C[0-9]+)?-)?(?:L([0-9]+)(?:\.C([0-9]+))?|<unknown position>): ((?s).*)\z`)
+})
 
 // yamlError says what the library says, with its place where ours stand.
 func yamlError(src []byte, err error) error {
 	e := &Error{Reason: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
-	if m := yamlPlace.FindStringSubmatch(strings.TrimPrefix(err.Error(), "yaml: ")); m != nil {
+	if m := yamlPlace().FindStringSubmatch(strings.TrimPrefix(err.Error(), "yaml: ")); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Column, _ = strconv.Atoi(m[2])
 		e.Reason = "not YAML: " + m[3]

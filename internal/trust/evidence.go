@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
@@ -18,7 +19,9 @@ import (
 
 // evidenceSuffixes is what stands after a file's name in the names of its evidence:
 // FILE.sigstore.json, FILE.2.sigstore.json, FILE.sig, FILE.manifest.json.
-var evidenceSuffixes = regexp.MustCompile(`\A(?:\.[0-9]{1,3})?\.(sigstore\.json|sig|manifest\.json)\z`)
+var evidenceSuffixes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\A(?:\.[0-9]{1,3})?\.(sigstore\.json|sig|manifest\.json)\z`)
+})
 
 var evidenceKinds = map[string]tiers.EvidenceKind{
 	"sigstore.json": tiers.EvidenceBundle, "sig": tiers.EvidenceSignature, "manifest.json": tiers.EvidenceManifest,
@@ -40,7 +43,7 @@ func ReadEvidence(path string) ([]tiers.Evidence, error) {
 		if !ok {
 			continue
 		}
-		kind := evidenceSuffixes.FindStringSubmatch(suffix)
+		kind := evidenceSuffixes().FindStringSubmatch(suffix)
 		if kind == nil {
 			continue
 		}
