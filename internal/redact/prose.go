@@ -1,6 +1,9 @@
 package redact
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // findProse finds what people write to each other: "the password is X", "API
 // key X". The value has to look generated, because sentences about secrets are
@@ -202,29 +205,31 @@ func hereStrings(s string, add func(kind string, from, to int)) {
 }
 
 func asksPassword(command string) bool {
-	program, second, n := "", "", 0
-	for w := range strings.FieldsSeq(command) {
-		switch n {
-		case 0:
-			program = w
-		case 1:
-			second = w
-		}
-		if n > 0 && (w == "-S" && program == "sudo" || strings.HasSuffix(w, "-stdin") && strings.HasPrefix(w, "--pass") ||
-			w == "--with-token" || w == "chpasswd" || w == "--passphrase-fd") {
+	if !slices.ContainsFunc(asking[:], func(part string) bool { return strings.Contains(command, part) }) {
+		return false
+	}
+	f := strings.Fields(command)
+	if len(f) == 0 {
+		return false
+	}
+	for _, w := range f[1:] {
+		if w == "-S" && f[0] == "sudo" || strings.HasSuffix(w, "-stdin") && strings.HasPrefix(w, "--pass") ||
+			w == "--with-token" || w == "chpasswd" || w == "--passphrase-fd" {
 			return true
 		}
-		n++
 	}
-	if program == "sudo" && n > 1 {
-		program = second
+	if f[0] == "sudo" && len(f) > 1 {
+		f = f[1:]
 	}
-	switch program {
+	switch f[0] {
 	case "chpasswd", "passwd", "cryptsetup", "kinit", "smbpasswd":
 		return true
 	}
 	return false
 }
+
+// asking are parts of the words by which a program is seen to ask for a password, one of each; read only.
+var asking = [...]string{"pass", "sudo", "--with-token", "cryptsetup", "kinit"}
 
 // hasPrefixFold is strings.HasPrefix without case.
 func hasPrefixFold(s, prefix string) bool {
