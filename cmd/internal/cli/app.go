@@ -140,8 +140,8 @@ func (a *App) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "belay",
 		Short: "A hook host for AI agents",
-		Long: `belay runs hooks for AI agents: WebAssembly modules in a sandbox that see what an
-agent is about to do and answer go on, go on with these changes, ask, or stop.
+		Long: `belay runs hooks for AI agents. A hook is a WebAssembly module in a sandbox: it sees what
+an agent is about to do, and answers allow, allow with changes, ask or block.
 
   belay init                      set up a state directory with a first configuration
   belay connect                   have agent runtimes ask belay about what they do

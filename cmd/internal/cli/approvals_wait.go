@@ -21,9 +21,9 @@ func (a *App) approvalsWaitCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wait ID",
 		Short: "Wait until it is decided",
-		Long: `wait returns when the item is decided: with 0 when it is approved, with 3 when it is
-denied or has run out, with 4 when the time is over and it still waits. It goes on
-waiting while a daemon is restarted.`,
+		Long: `wait returns when the item is decided. It exits 0 when the item is approved, and 3 when it
+is denied or has run out. It exits 4 when the time is over and the item still waits. It goes
+on waiting while a daemon is restarted.`,
 		Args: oneArg("the id of an approval"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.approvalsWait(cmd.Context(), args[0], patience, asJSON)

@@ -40,13 +40,17 @@ starts belay-hook by its absolute path with this state directory. It shows what 
 change, asks, keeps a copy beside the file, and leaves every other byte as it is. Run
 again it changes nothing, or puts back what was changed in its own entries.
 
-The level says what holds: --user is one person's settings, --project those that a
-project's people share, --local (Claude Code) one person's in one project, --managed the
-machine's, which neither a repository nor an agent can change. It prints which ways past
-belay stay open at that level; docs/AGENTS.md has them all.
+The level says what holds:
+
+  --user     one person's settings
+  --project  settings that a project's people share
+  --local    one person's settings in one project (Claude Code)
+  --managed  the machine's settings, which neither a repository nor an agent can change
+
+connect prints which ways past belay stay open at that level; docs/AGENTS.md has them all.
 
 Where belay.yaml was made before there was a settings guard, connect offers to bind that
-hook, too: it has an agent's changes of settings and of belay's files wait for a person.
+hook, too. It has an agent's changes of settings and of belay's files wait for a person.
 
 Without a name it says which runtimes are here, and what it would do.`,
 		Example: `  belay connect

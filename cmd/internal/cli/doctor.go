@@ -37,8 +37,8 @@ func (a *App) doctorCmd() *cobra.Command {
 		Short: "Look for what is wrong, and say what to do about it",
 		Long: `doctor looks at the state directory and says what is wrong with it.
 
-With --fix it first offers to grant what bound hooks import and belay.yaml does not
-grant, and, where a runtime is connected, to bind the settings guard: it shows what would
+With --fix it first offers to grant what bound hooks import and belay.yaml does not grant.
+Where a runtime is connected, it also offers to bind the settings guard. It shows what would
 change in belay.yaml, asks, and writes it.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -53,12 +53,16 @@ func (a *App) evalCmd() *cobra.Command {
 		Use:   "eval [flags] < invocation.json",
 		Short: "Ask the hooks about one action, or about one a line",
 		Long: `eval reads an invocation as JSON, runs the chain of hooks on it, records the event
-and prints the verdict. It exits 0 when the action may go on (perhaps changed), 3 when
-it is blocked, 4 when a person has to be asked, 1 on an error and 2 on wrong usage.
-In place of a verdict about what is no valid invocation it prints why.
+and prints the verdict. For what is no valid invocation it prints why, in its place.
 
-With --at it only shows what hooks would say at another time: leases, approvals and
-state are read, nothing is recorded, used up or carried out, and no daemon is asked.
+  exit 0  allow: the action may go on, perhaps changed
+  exit 1  an error
+  exit 2  wrong usage
+  exit 3  block
+  exit 4  ask: a person has to decide
+
+With --at it only shows what hooks would say at another time. It reads leases, approvals
+and state. It records, uses up and carries out nothing, and asks no daemon.
 
 The action is held to its scopes. With --holds-scopes, or "holds_scopes": true in the
 invocation, you hold it to the verdict's scopes yourself: a note of the verdict says what

@@ -30,7 +30,7 @@ func (a *App) eventsExportCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write events for other programs: JSON lines, OTLP logs, CEF",
-		Long: `export writes all events that match the flags and are on record when it starts,
+		Long: `export writes all events that match the flags and are in the log when it starts,
 oldest first, turns of hooks included. With --output the file appears when it is
 complete, and not at all otherwise. To go on from an earlier export, give the
 number of its last event to --after.`,

@@ -32,17 +32,17 @@ func (a *App) eventsReconcileCmd() *cobra.Command {
 		Use:   "reconcile",
 		Short: "Compare the runtimes' own logs of their sessions with belay's",
 		Long: `reconcile reads the logs that ` + strings.Join(reconcile.Runtimes(), ", ") + ` keep
-of their sessions, and lists calls without a verdict, verdicts without a call, and calls
-whose arguments differ from what was decided. Without --transcript it reads those of the
+of their sessions. It lists calls without a verdict, verdicts without a call, and calls
+whose arguments differ from the decided ones. Without --transcript it reads the logs of the
 last --days days, of the runtimes that belay has heard of.
 
 It detects: a call that was made while hooks were off stands in the runtime's log. It
 proves nothing against an agent that rewrites its own log. A log is read only if it is a
-regular file of the person in that runtime's directory. What belay does not know in it is
+regular file of the person in that runtime's directory. A record that belay does not know is
 unknown, never good. Where belay read a log before, one that shrank or changed before that
 point is a finding.
 
-What came of it is an event, and red in status and doctor. Exit 5 when logs differ, 1 when
+The findings are an event, and red in status and doctor. Exit 5 when logs differ, 1 when
 something could not be compared.`,
 		Example: `  belay events reconcile
   belay events reconcile --transcript ~/.claude/projects/-home-me-project/ID.jsonl

@@ -26,15 +26,15 @@ func (a *App) eventsVerifyCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Prove that no event was changed, removed or moved",
-		Long: `verify computes the Merkle tree anew from the stored events and compares it with the
-stored tree and with every signed checkpoint, in the database and in the file that
-belay.yaml or --checkpoint names. It names the first event that is wrong, and says
-how many events no outside checkpoint covers yet: of those, a program that has the
-database and the key could have changed any. Exit 5 when something is wrong.
+		Long: `verify computes the Merkle tree anew from the stored events. It compares it with the stored
+tree and with every signed checkpoint, in the database and in the file that belay.yaml or
+--checkpoint names. It names the first event that is wrong, and says how many events no
+outside checkpoint covers yet. A program that has the database and the key could have
+changed any of those. Exit 5 when something is wrong.
 
 It reads every event. With --since-head it reads only those behind the newest checkpoint
-that the stored tree fits, and says how many it did not read: a change to one of those
-does not show.
+that the stored tree fits, and says how many it did not read. A change to one of those does
+not show.
 
 With --proof it checks a proof of ` + "`belay events prove`" + ` instead, without the database.`,
 		Example: `  belay events verify

@@ -43,9 +43,9 @@ func (a *App) hookInspectCmd() *cobra.Command {
 		Long: `inspect looks at a module file, at a hook that comes with belay, or at a bound hook by its
 name, with the trust policy of the state directory. It lists the options of its configuration,
 and for a hook that comes with belay a binding that can be pasted into belay.yaml. For each
-capability that the manifest asks for it says what comes of it, and why: of a file as if
-everything were allowed, of a bound hook with what its binding in belay.yaml allows. The exit
-status is 1 when belay would refuse the hook.`,
+capability that the manifest asks for it says whether the hook gets it, and why. For a file it
+assumes that everything is allowed; for a bound hook it goes by the binding in belay.yaml. The
+exit status is 1 when belay would refuse the hook.`,
 		Example: `  belay hook inspect guard.wasm
   belay hook inspect builtin:stage-gate
   belay hook inspect guard`,

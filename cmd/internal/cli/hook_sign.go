@@ -33,16 +33,16 @@ service, NAME://…, through the program sigstore-kms-NAME on the PATH. The pass
 asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.
 
 Keyless, an identity token (OpenID Connect, for the audience sigstore) takes the place
-of the key: a certificate authority (Fulcio) names its owner for a key that exists for
-this one signature, and a transparency log (Rekor) and, if you name one, a timestamp
+of the key. A certificate authority (Fulcio) names its owner for a key that exists for
+this one signature. A transparency log (Rekor) and, if you name one, a timestamp
 authority prove when. belay has no addresses of its own for these: you say whom the
-token is shown to. All are https, or on this machine; redirects are not followed; all
-of it takes 30 s at most. What they answer is checked against what was signed before
-anything is written. Give the token as @FILE, on standard input (-), or in
-$SIGSTORE_ID_TOKEN: what stands on a command line, other programs can see.
+token is shown to. All are https, or on this machine. belay follows no redirects, and
+all of it takes 30 s at most. It compares their answers with what was signed before it
+writes anything. Give the token as @FILE, on standard input (-), or in
+$SIGSTORE_ID_TOKEN: other programs can see a command line.
 
-` + "`cosign verify-blob --key KEY.pub --bundle FILE.wasm.sigstore.json --insecure-ignore-tlog FILE.wasm`" +
-			` accepts what it writes.`,
+cosign accepts what it writes:
+  cosign verify-blob --key KEY.pub --bundle FILE.wasm.sigstore.json --insecure-ignore-tlog FILE.wasm`,
 		Example: `  belay trust generate-key release
   belay hook sign --key release.key guard.wasm
   belay hook sign --identity-token @token.jwt --fulcio-url https://fulcio.acme.example --rekor-url https://rekor.acme.example \

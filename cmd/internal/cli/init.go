@@ -27,10 +27,10 @@ func (a *App) initCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set up the state directory with a first configuration",
-		Long: `init makes the state directory and writes belay.yaml with the built-in hooks that
-suit most people: dangerous commands and files of keys and credentials are blocked, what would
-switch belay off asks first, secrets and terminal codes are taken out of results. An existing
-belay.yaml is left alone.`,
+		Long: `init makes the state directory and writes belay.yaml with the built-in hooks that suit most
+people. They block dangerous commands, and keep files of keys and credentials from agents. They
+ask before a change that would switch belay off, and take secrets and terminal codes out of
+results. init leaves an existing belay.yaml alone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.init(cmd.Context(), o) },
 	}

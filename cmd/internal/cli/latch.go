@@ -23,10 +23,10 @@ func (a *App) latchCmd() *cobra.Command {
 		Short: "See and clear latched sessions",
 		Long: `A session is latched when an event was blocked that its runtime cannot block: by a hook,
 by a failure, or because belay could not judge it. Every later action of the session is
-denied until the latch ends. One of a hook's making ends when a person clears it; one of
+denied until the latch ends. One of a hook's making ends when a person clears it. One of
 belay's own making (overload, store, deadline, stopped) ends with its cause, unless an
-enforcing hook would have judged the event. An event that names no session latches what
-names none.`,
+enforcing hook would have judged the event. An event that names no session latches the
+actions that name none.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}

@@ -27,10 +27,10 @@ func (a *App) leaseMintCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mint",
 		Short: "Lend a capability to an agent",
-		Long: `Lends a capability to one agent of one session. What is not restricted by --path,
---host, --tool or --args is not restricted. A command (tool:exec) says nothing of what
-it touches: only a lease without --path and --host covers it, or one for --args, the
-digest of this very call, which the block's reason names.
+		Long: `Lends a capability to one agent of one session. What --path, --host, --tool
+or --args do not restrict is not restricted. A command (tool:exec) says nothing of what it
+touches. So only a lease without --path and --host contains it, or one for --args: the digest
+of this very call, which the block's reason names.
 
 Where there are reviewers, one of them has to approve first: the command prints the
 approval, and runs again with --approval after it was signed.`,

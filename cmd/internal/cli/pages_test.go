@@ -58,7 +58,9 @@ func docPages(t *testing.T) map[string][]prose.Block {
 // setups are what a page takes as given, as script: a daemon, files. A page without one begins in an empty directory,
 // with a state directory that does not exist yet.
 var setups = map[string]string{
-	"docs/TRUST.md": "env BELAY_KEY_PASSWORD=secret\n", // generate-key and sign ask for it at a terminal
+	"docs/APPROVALS.md": "exec belay init\n",
+	"docs/GUARDS.md":    "exec belay init\n",
+	"docs/TRUST.md":     "env BELAY_KEY_PASSWORD=secret\n", // generate-key and sign ask for it at a terminal
 }
 
 // unchecked are pages with blocks that are neither run nor marked yet. A page leaves the list, and none is added to it.

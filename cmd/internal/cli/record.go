@@ -62,13 +62,13 @@ takes the reviewer's signature: the passphrase is asked for on the terminal, or
   jsonl              invocations in the wire form, one a line, or a session as ` + "`belay demo`" + ` plays it
   claude-hooks       payloads that Claude Code gave its hooks, one a line
   claude-transcript  a transcript of Claude Code
-  events             what is on record; the recording is redacted and holds verdicts only
-  kept               what is on record, with the originals that recordings: in belay.yaml
-                     keeps (or those in --recordings DIR); it replays exactly. Each
+    events             the log; the recording is redacted and holds verdicts only
+  kept               the log, with the originals that recordings: in belay.yaml
+                     retains (or those in --recordings DIR); it replays exactly. Each
                      original has to be proven by the keyed digests of its event
 
-The first three are asked of the hooks in belay.yaml as it stands, with a store of
-their own in memory: nothing is recorded in the state directory, no tool is run.`,
+record asks the hooks in belay.yaml about the first three, with a store of their own in
+memory. It records nothing in the state directory, and runs no tool.`,
 		Example: `  belay record keygen ~/belay-recordings.key
   belay record --out ~/recordings --recipient age1… --for 10m
   belay record --out ~/recordings --recipient age1… --from claude-transcript session.jsonl

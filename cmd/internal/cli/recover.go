@@ -28,21 +28,22 @@ func (a *App) recoverCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover",
 		Short: "Go on from a database that was restored or edited, after a person has agreed",
-		Long: `While belay.db is behind its high-water mark every action is blocked: it was restored
-from a backup, replaced or removed, or the mark is missing or damaged. So it is while rows
-that restrict are not those that the log records: they were edited by SQL. If the
-newest belay.db can be put back, or the rows, put them back: then nothing is to be recovered.
+		Long: `Every action is blocked while belay.db is behind its high-water mark: it was restored from a
+backup, replaced or removed, or the mark is missing or damaged. So it is while rows that
+restrict are not those that the log records: they were edited by SQL. If you can put the newest
+belay.db or the rows back, do that: then there is nothing to recover.
 
 Otherwise recover makes the database as it is the one that counts. Of one that went back,
-what was used up stays used up; approvals that were not used yet and all leases are taken
-back. Of rows that were edited, whole tables are repaired, since nothing says which row it
-was: latches are made again from the log; approvals and leases are taken back; metadata and
-retries of runs and state of hooks stay as they are found, and are named: a budget whose
-counter was deleted begins anew. Look at --dry-run before you agree. An event says who, why,
+what was used up stays used up. Approvals that were not used yet and all leases are taken back.
+
+Of rows that were edited, recover repairs whole tables, since nothing says which row it was.
+It makes latches again from the log, and takes approvals and leases back. Metadata and retries
+of runs and state of hooks stay as they are found, and are named. A budget whose counter was
+deleted begins anew. Look at --dry-run before you agree. An event says who, why,
 from where to where the log went back, what was rebuilt, taken back and accepted.
 
-Where a reviewer is registered it takes the reviewer's signature: the passphrase is asked
-for on the terminal, or --statement brings what ` + "`belay reviewer sign recover`" + ` wrote, for
+Where a reviewer is registered it takes the reviewer's signature: it asks for the passphrase
+on the terminal, or --statement brings what ` + "`belay reviewer sign recover`" + ` wrote, for
 exactly these heads and rows. Without a reviewer it is confirmed on a terminal, which is no
 proof against a program of the same user. A daemon need not be stopped.`,
 		Example: `  belay recover --dry-run

@@ -38,12 +38,12 @@ that were recorded: nothing that a hook asks for reaches the world. It exits 0 w
 nothing differs and 5 when something does.
 
 Alone it compares exactly: every call and its answer, effects, verdicts, fuel and
-memory. With --hook (another version of a hook, or one more) or --policy (another
-belay.yaml) it says what that would have changed: which decisions, which final
-actions, what it would have cost.
+memory. With --hook it takes another version of a hook, or one more; with --policy another
+belay.yaml. It then says which decisions and final actions that would have changed,
+and what it would have cost.
 
 With --observe it runs nothing and reads no recording: it says what the hooks that
-are bound in observe mode would have decided about live traffic, from the record.`,
+are bound in observe mode would have decided about live traffic, from the log.`,
 		Example: `  belay replay ~/recordings --identity ~/belay-recordings.key
   belay replay session.rec --hook guard-2.0.0.wasm --report flips.html
   belay replay session.rec --policy ./belay.yaml --compare budget --report out.xml

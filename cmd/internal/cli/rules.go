@@ -151,9 +151,9 @@ func (a *App) rulesExplainCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain RULES.yaml < invocation.json",
 		Short: "See which rules say what about an action, and which nearly do",
-		Long: `explain runs the rules on one invocation, in the sandbox and with no state, and shows each
-rule that applies with its conditions, and each that one condition keeps from it. Nothing
-is recorded, and no other hook is asked.`,
+		Long: `explain runs the rules on one invocation, in the sandbox and with no state. It shows each
+rule that applies, with its conditions, and each that one condition keeps from applying. It
+records nothing, and asks no other hook.`,
 		Example: `  belay rules explain rules.yaml < pre_tool.json
   belay rules explain rules.yaml -f pre_tool.json --at 2026-11-21T23:00:00Z`,
 		Args: oneArg("one rules file"),

@@ -37,15 +37,15 @@ func (a *App) serveCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Answer agents from a daemon: a unix socket, and a loopback port if asked to",
-		Long: `serve keeps the hooks loaded and answers on the sockets belay.sock (HTTP) and
-frame.sock in the state directory; the other commands use it while it runs. With --listen it also answers
-HTTPS on a loopback address, for programs that cannot use the socket. They know the
-daemon by keys/tls.crt of the state directory, and every request needs a token, such
-as keys/invoke.token. Plain HTTP is answered, too, unless --tls-only is given: who
+		Long: `serve keeps the hooks loaded and answers on the sockets belay.sock (HTTP) and frame.sock
+in the state directory. The other commands use it while it runs. With --listen it also
+answers HTTPS on a loopback address, for programs that cannot use the socket. They know
+the daemon by keys/tls.crt of the state directory. Every request needs a token, such as
+keys/invoke.token. It answers plain HTTP, too, unless --tls-only is given: a program that
 sends a token there cannot know who gets it.
 
 It stays in the foreground. SIGHUP, or a changed belay.yaml, loads the configuration
-anew; SIGTERM or Ctrl-C refuses what comes, finishes what has begun, and ends.`,
+anew. On SIGTERM or Ctrl-C it refuses new callers, finishes what has begun, and ends.`,
 		Example: `  belay serve
   belay serve --listen 127.0.0.1:4170 --tls-only --log json`,
 		Args: noArgs,

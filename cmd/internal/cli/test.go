@@ -38,15 +38,15 @@ func (a *App) testCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test DIR…",
 		Short: "Run the cases of hooks in the real sandbox",
-		Long: `test runs suites of cases: YAML files with an invocation, a configuration, what the
-host answers, and what has to come of it. DIR is a hook's folder (its suites stand
+		Long: `test runs suites of cases: YAML files with an invocation, a configuration, the host's
+answers, and the verdict that has to come out. DIR is a hook's folder (its suites stand
 in DIR/cases), a folder of suites, or one suite; DIR/... means every hook below DIR.
 Without DIR it is the folder where you are.
 
-The module is the one that the suite names (hook: FILE.wasm, hook: builtin:NAME or hook: rules:FILE),
-else the one in the hook's folder, built when it is not there. Every case has a
-store of its own in memory; nothing is kept, and nothing of a state directory is
-used but compiled code.
+The module is the one that the suite names (hook: FILE.wasm, hook: builtin:NAME or
+hook: rules:FILE), else the one in the hook's folder, built when it is not there. Every
+case has a store of its own in memory. test retains nothing, and uses nothing of a state
+directory but compiled code.
 
 Exit status: 0 every case passed, 1 a case failed or a suite is wrong, 2 usage,
 5 everything passed but verdicts differ from their goldens (CASES.golden.json).`,
