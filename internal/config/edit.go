@@ -25,7 +25,7 @@ const Empty = "version: " + Version + "\nhooks: []\n"
 func AddBinding(src []byte, b Binding) ([]byte, error) {
 	return edit(src, func(f *File) ([]byte, error) {
 		if slices.ContainsFunc(f.Hooks, func(h Binding) bool { return h.Name == b.Name }) {
-			return nil, &Error{Reason: fmt.Sprintf("a hook is already bound as %q", b.Name)}
+			return nil, &Error{Reason: fmt.Sprintf("a hook is already bound as %q", b.Name), Cause: ErrBound}
 		}
 		if b.Capabilities == nil {
 			b.Capabilities = []string{}

@@ -8,4 +8,6 @@ var (
 	ErrMissing = errors.New("there is no belay.yaml and no hook was given")
 	// ErrUnusable: belay.yaml is there and cannot be used.
 	ErrUnusable = errors.New("belay.yaml cannot be used")
+	// ErrBound: a hook is bound already by the name of the new binding.
+	ErrBound = errors.New("the name is taken")
 )

@@ -251,7 +251,11 @@ func (q *Proposals) dropUnneeded(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	needed, over := map[string]bool{}, map[string]bool{}
+	needed, err := rollbackNeeds(q.o.Dir.Path)
+	if err != nil {
+		return
+	}
+	over := map[string]bool{}
 	for _, it := range live {
 		d, err := queue.Proposed(&it)
 		if err != nil {

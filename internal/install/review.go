@@ -111,10 +111,10 @@ func readBlob(dir, digest string) ([]byte, error) {
 	}
 	file, err := statedir.ReadModule(statedir.Blob(dir, digest))
 	if err != nil {
-		return nil, fmt.Errorf("%w: the proposed module is not there any more: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: the module is not there any more: %w", ErrRefused, err)
 	}
 	if phases.ByteDigest(file) != digest {
-		return nil, fmt.Errorf("%w: what lies under the digest of the proposed module is something else", ErrRefused)
+		return nil, fmt.Errorf("%w: what lies under the digest of the module is something else", ErrRefused)
 	}
 	return file, nil
 }

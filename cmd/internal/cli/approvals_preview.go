@@ -47,13 +47,19 @@ func (a *App) preview(ctx context.Context, binding config.Binding, module []byte
 
 // previewProcess runs a task in a process of its own.
 func (a *App) previewProcess(ctx context.Context, command string, what any) (Preview, error) {
+	return runApart[Preview](ctx, command, what)
+}
+
+// runApart has a hidden command of belay do a task in a process of its own, with limits and without an environment.
+func runApart[T any](ctx context.Context, command string, what any) (T, error) {
+	var none T
 	task, err := json.Marshal(what)
 	if err != nil {
-		return Preview{}, err
+		return none, err
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return Preview{}, err
+		return none, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
@@ -65,13 +71,13 @@ func (a *App) previewProcess(ctx context.Context, command string, what any) (Pre
 	// Its environment leads neither to the state directory nor to secrets.
 	cmd.Env = []string{"TMPDIR=" + os.TempDir(), "GOMEMLIMIT=1GiB"}
 	if err := cmd.Run(); err != nil {
-		return Preview{}, fmt.Errorf("the preview failed: %w: %s", err, oneLine(errs.String(), 300))
+		return none, fmt.Errorf("the preview failed: %w: %s", err, oneLine(errs.String(), 300))
 	}
-	var p Preview
-	if err := json.Unmarshal(out.Bytes(), &p); err != nil {
-		return p, fmt.Errorf("the preview cannot be read: %w", err)
+	var answer T
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil {
+		return none, fmt.Errorf("the preview cannot be read: %w", err)
 	}
-	return p, nil
+	return answer, nil
 }
 
 type limitedWriter struct {
@@ -87,17 +93,19 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 }
 
 // previewCmds are the commands of the preview's processes: one for logged
-// events, one for recordings.
+// events, one for recordings, one for two versions of a hook.
 func (a *App) previewCmds() []*cobra.Command {
 	return []*cobra.Command{
 		previewCmd(a, previewCommand, "Run a proposed hook on recorded events; started by `belay approvals show`",
 			RunPreview),
 		previewCmd(a, previewRecordedCommand, "Run a proposed hook on recordings; started by `belay approvals show`",
 			runRecorded),
+		previewCmd(a, previewUpgradeCommand, "Run two versions of a hook on logged events; started by `belay hook upgrade`",
+			runUpgradePreview),
 	}
 }
 
-func previewCmd[T any](app *App, name, short string, run func(context.Context, T) (Preview, error)) *cobra.Command {
+func previewCmd[T, A any](app *App, name, short string, run func(context.Context, T) (A, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:    name,
 		Hidden: true,

@@ -22,7 +22,7 @@ func (a *App) hookCmd() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.hookNewCmd(), a.hookBuildCmd(), a.hookInspectCmd(), a.hookSignCmd(), a.hookVerifyCmd(),
-		a.hookInstallCmd(), a.hookProposeCmd(),
+		a.hookInstallCmd(), a.hookUpgradeCmd(), a.hookProposeCmd(),
 		a.hookPushCmd(), a.hookPullCmd(),
 		a.hookListCmd(), a.hookEnableCmd(), a.hookDisableCmd(), a.hookObserveCmd(), a.hookEnforceCmd(),
 		a.hookRemoveCmd())

@@ -114,6 +114,9 @@ func (a *App) hookInstall(ctx context.Context, what string, options hookInstallO
 	spec, info, err := install.Hook(ctx, trustDir(dir), req)
 	if errors.Is(err, belay.ErrNoConfig) {
 		return failureBy(err, "`belay init` writes a first configuration, in which the hook can be bound.")
+	} else if errors.Is(err, config.ErrBound) {
+		return failureBy(err,
+			"`belay hook upgrade NAME FILE.wasm` gives a binding another version of its module; --name binds it beside the other.")
 	} else if err != nil {
 		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
 	}

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/tiers"
 )
 
@@ -27,7 +31,8 @@ func (a *App) hookSignCmd() *cobra.Command {
 		Use:   "sign --key FILE|KMS | --identity-token TOKEN --fulcio-url URL --rekor-url URL  FILE.wasm",
 		Short: "Sign a hook: write a Sigstore bundle beside it",
 		Long: `sign writes a Sigstore bundle (v0.3) beside the module: FILE.wasm.sigstore.json, or the
-next free FILE.wasm.<n>.sigstore.json when there is one already. The key is a file
+next free FILE.wasm.<n>.sigstore.json when another signer's is there already. A bundle that
+the same key has made before, of this module or of an older build, is replaced. The key is a file
 (cosign's encrypted keys, PKCS #8, PKCS #1, SEC 1) or a key in a key management
 service, NAME://…, through the program sigstore-kms-NAME on the PATH. The password is
 asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.
@@ -84,15 +89,18 @@ func (a *App) hookSign(ctx context.Context, path string, options hookSignOptions
 	if err != nil {
 		return failureBy(err, "Nothing was written.")
 	}
-	out, err := writeBundle(path, options.output, bundle)
+	out, replaced, err := writeSigned(path, options.output, bundle, signer.Key().ID)
 	if err != nil {
 		return failureBy(err, "")
 	}
 	if options.json {
 		return a.printJSON(map[string]any{"bundle": out, "digest": info.Digest, "key": signer.Key().ID,
-			"kind": signer.Key().Kind})
+			"kind": signer.Key().Kind, "replaced": replaced})
 	}
 	fmt.Fprintf(a.Out, "%s\n  signs   %s\n  key     %s (%s)\n", safe(out), info.Digest, signer.Key().ID, signer.Key().Kind)
+	if replaced {
+		fmt.Fprintln(a.Out, "  instead of what this key had signed before")
+	}
 	return nil
 }
 
@@ -117,6 +125,41 @@ func (a *App) openSigner(ctx context.Context, ref string) (*signing.Signer, erro
 		return nil, failureBy(fmt.Errorf("%s: %w", ref, err), "--key takes the private half, such as release.key.")
 	}
 	return s, nil
+}
+
+// writeSigned replaces the bundle that the key made before, of this file or of what it was before; without one it is
+// writeBundle.
+func writeSigned(module, output string, bundle []byte, key string) (name string, replaced bool, err error) {
+	if output != "" {
+		name, err = writeBundle(module, output, bundle)
+		return name, false, err
+	}
+	have, err := trust.ReadEvidence(module)
+	if err != nil {
+		return "", false, err
+	}
+	for _, e := range have {
+		if e.Kind == tiers.EvidenceBundle && madeBy(e.Data, key) {
+			name = filepath.Join(filepath.Dir(module), e.Name)
+			return name, true, statedir.Replace(name, bundle, 0o644)
+		}
+	}
+	name, err = writeBundle(module, output, bundle)
+	return name, false, err
+}
+
+// madeBy reports whether a bundle holds a signature of a file, and names the key. The name is not signed: it only says
+// which file of the signer's own a new signature takes the place of. A bundle with a signed statement is none.
+func madeBy(bundle []byte, key string) bool {
+	var b struct {
+		Material struct {
+			Key struct {
+				Hint string `json:"hint"`
+			} `json:"publicKey"`
+		} `json:"verificationMaterial"`
+		Signature jsontext.Value `json:"messageSignature"`
+	}
+	return json.Unmarshal(bundle, &b) == nil && len(b.Signature) > 0 && b.Material.Key.Hint == key
 }
 
 // writeBundle writes to a name that is free: another signature is never lost.
