@@ -19,6 +19,7 @@ import (
 )
 
 func (a *App) approvalsCmd() *cobra.Command {
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:     "approvals",
 		Aliases: []string{"approval"},
@@ -30,12 +31,13 @@ has approved exactly that; what is not decided in time is denied.
 Without arguments, on a terminal, it shows the queue to look through and decide.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.interactive() {
+			if a.interactive() && !*asJSON {
 				return a.approvalsBoard(cmd.Context())
 			}
-			return a.approvalsList(cmd.Context(), approvalsListOptions{})
+			return a.approvalsList(cmd.Context(), approvalsListOptions{json: *asJSON})
 		},
 	}
+	asJSON = jsonFlag(cmd)
 	cmd.AddCommand(a.approvalsListCmd(), a.approvalsShowCmd(), a.approvalsDecideCmd(approvals.Approve),
 		a.approvalsDecideCmd(approvals.Deny), a.approvalsWaitCmd(), a.approvalsWatchCmd())
 	return cmd

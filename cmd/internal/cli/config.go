@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +22,7 @@ signature is logged, and doctor warns until a person accepts the configuration.`
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	var sign orderFlags
+	var asJSON *bool
 	accept := &cobra.Command{
 		Use:   "accept",
 		Short: "Say that a person has looked at the configuration in use",
@@ -31,14 +31,15 @@ the changes until now any more. It changes nothing that is decided. Where a revi
 registered it takes the reviewer's signature: the passphrase is asked for on the
 terminal, or --statement brings what ` + "`belay reviewer sign config accept`" + ` wrote.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.configAccept(cmd.Context(), sign) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.configAccept(cmd.Context(), sign, *asJSON) },
 	}
 	sign.flags(accept.Flags())
+	asJSON = jsonFlag(accept)
 	cmd.AddCommand(accept)
 	return cmd
 }
 
-func (a *App) configAccept(ctx context.Context, sign orderFlags) error {
+func (a *App) configAccept(ctx context.Context, sign orderFlags, asJSON bool) error {
 	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
@@ -59,8 +60,8 @@ func (a *App) configAccept(ctx context.Context, sign orderFlags) error {
 	case err != nil:
 		return recordsFailure(err)
 	}
-	fmt.Fprintf(a.Err, "Accepted: %s. That is on record.\n", safe(status.Revision))
-	return nil
+	return a.tell(asJSON, map[string]any{"accepted": status.Revision}, a.Err, "Accepted: %s. That is on record.\n",
+		safe(status.Revision))
 }
 
 // acceptWish is the order that accepts the configuration in use.

@@ -65,7 +65,7 @@ SDK and does what /args/do says: harness/conformance/sdk has it in C, Rust and G
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.conformServe(cmd.Context()) },
 	}
-	cmd.AddCommand(host, sdk, serve)
+	cmd.AddCommand(host, sdk, alwaysJSON(serve))
 	return cmd
 }
 

@@ -144,7 +144,7 @@ func (a *App) recordDemo(o demoOptions) (opts belay.Options, finish func(error) 
 			file.abandon()
 			return err
 		}
-		return a.recorded(file)
+		return a.recorded(file, false)
 	}, nil
 }
 

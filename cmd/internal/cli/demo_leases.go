@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,7 +28,8 @@ import (
 )
 
 func (a *App) demoLeasesCmd() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "leases",
 		Short: "Watch power being lent, used up and taken back",
 		Long: `demo leases shows, step by step, how an agent gets to write one file: a signed hook
@@ -38,17 +40,19 @@ Hooks, signatures, store and decisions are the real ones. Only the person is pla
 demo makes a reviewer's key of its own and approves with it. Without --state it works in
 a new temporary directory and says where.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.demoLeases(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.demoLeases(cmd.Context(), *asJSON) },
 	}
+	asJSON = cmd.Flags().Bool("json", false, "one line of the demo a line, as JSON")
+	return cmd
 }
 
-func (a *App) demoLeases(ctx context.Context) (err error) {
+func (a *App) demoLeases(ctx context.Context, asJSON bool) (err error) {
 	dir, err := a.demoDir()
 	if err != nil {
 		return err
 	}
 	a.state, a.quiet = dir, true // whatever this process opens for the demo, such as a preview, is that directory
-	d := &leaseDemo{a: a, p: a.palette(), out: bufio.NewWriter(a.Out), dir: dir}
+	d := &leaseDemo{a: a, p: a.palette(), out: bufio.NewWriter(a.Out), dir: dir, json: asJSON}
 	defer d.close()
 	if err := d.prepare(); err != nil {
 		return failureBy(err, "")
@@ -69,6 +73,8 @@ type leaseDemo struct {
 	broker []byte       // the hook that lends
 	key    ed25519.PrivateKey
 	steps  int
+	title  string // of the step
+	json   bool
 }
 
 const (
@@ -132,20 +138,51 @@ func (d *leaseDemo) close() {
 	}
 }
 
+// prose is where text goes that is for people only.
+func (d *leaseDemo) prose() io.Writer {
+	if d.json {
+		return io.Discard
+	}
+	return d.out
+}
+
 // step begins a step; what came before is on the screen by then.
 func (d *leaseDemo) step(title string) {
 	d.steps++
+	d.title = title
+	if d.json {
+		return
+	}
 	fmt.Fprintf(d.out, "\n%s\n", d.p.bold(fmt.Sprintf("%d. %s", d.steps, title)))
 	d.out.Flush()
 }
 
 // line prints a step, its outcome and the reason, in columns.
 func (d *leaseDemo) line(what, outcome, why string) {
+	if d.json {
+		d.lineJSON(what, outcome, why)
+		return
+	}
 	pad := func(s string, n int) string { return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) }
 	what = oneLine(what, 34)
 	outcome = oneLine(outcome, 10)
 	text := "   " + what + pad(what, 35) + d.p.decision(outcome) + pad(outcome, 11) + oneLine(why, 100)
 	fmt.Fprintln(d.out, strings.TrimRight(text, " "))
+}
+
+// lineJSON prints the same for a program.
+func (d *leaseDemo) lineJSON(what, outcome, why string) {
+	b, err := encodeJSON(struct {
+		Step    int    `json:"step"`
+		Title   string `json:"title"`
+		What    string `json:"what,omitzero"`
+		Outcome string `json:"outcome,omitzero"`
+		Why     string `json:"why,omitzero"`
+	}{d.steps, d.title, what, outcome, why}, false)
+	if err != nil {
+		return // strings have a JSON form
+	}
+	d.out.Write(append(b, '\n')) // Flush says if it failed
 }
 
 // errDemo says that a step of the demo had another outcome than announced.

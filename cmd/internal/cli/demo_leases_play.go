@@ -42,7 +42,7 @@ func demoSpawn(child, passOn string) string {
 
 // play is the story, in order.
 func (d *leaseDemo) play(ctx context.Context) error {
-	fmt.Fprintf(d.out,
+	fmt.Fprintf(d.prose(),
 		"Power is lent, never owned: an agent that wants to call write needs a lease (require_lease in belay.yaml).\nEverything happens in %s, with the real hooks, signatures and store.\n", safe(d.dir))
 	for _, step := range []func(context.Context) error{d.unsigned, d.signed, d.lent, d.once, d.byHand, d.child, d.revoked,
 		d.proposed, d.record} {
@@ -255,14 +255,17 @@ func (d *leaseDemo) record(ctx context.Context) error {
 		table.row(fmt.Sprint(e.Seq), what, d.p.decision(oneLine(e.Decision, 12)), oneLine(by, 16), oneLine(e.Agent, 10),
 			oneLine(about, 64))
 	}
-	table.print(d.out, d.p)
+	table.print(d.prose(), d.p)
 	report, err := statelog.Of(d.host.Log()).Verify(ctx, statelog.Evidence{})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out,
+	fmt.Fprintf(d.prose(),
 		"\nTo look at them:\n  belay events query --type lease --state %s\n  belay lease list --all --state %s\n\n",
 		safe(d.dir), safe(d.dir))
-	printLogReport(d.out, report)
+	printLogReport(d.prose(), report)
+	if d.json {
+		d.lineJSON("events", "recorded", "belay events query --json --state "+d.dir)
+	}
 	return nil
 }

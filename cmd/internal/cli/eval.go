@@ -108,7 +108,7 @@ runtime's own form: its JSON, its exit status, its way of saying no.`,
 	options.seal.flags(flags)
 	flags.BoolVar(&options.unsafeOpen, "unsafe-fail-open", false,
 		"UNSAFE, for debugging: a hook that fails counts as no opinion")
-	return cmd
+	return alwaysJSON(cmd)
 }
 
 func (a *App) eval(ctx context.Context, options evalOptions) error {
@@ -171,7 +171,7 @@ func (a *App) evalRecorded(ctx context.Context, o evalOptions) error {
 		f.abandon()
 		return answer
 	}
-	if err := errors.Join(o.recorder.Err(), a.recorded(f)); err != nil {
+	if err := errors.Join(o.recorder.Err(), a.recorded(f, false)); err != nil {
 		return errors.Join(answer, failureBy(err, "The actions were decided; they could not be recorded."))
 	}
 	return answer

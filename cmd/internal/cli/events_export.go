@@ -21,6 +21,7 @@ const exportPage = 50
 type eventsExportOptions struct {
 	eventFilter
 	format string
+	json   bool
 	output string
 	after  int64
 }
@@ -44,12 +45,18 @@ number of its last event to --after.`,
 	options.flags(cmd.Flags())
 	cmd.Flags().StringVar(&options.format, "format", string(export.JSONL),
 		"jsonl, otlp (OTLP/JSON logs, one request a line) or cef")
+	cmd.Flags().BoolVar(&options.json, "json", false, "the same as --format jsonl")
 	cmd.Flags().StringVarP(&options.output, "output", "o", "", "file to write (default: standard output)")
 	cmd.Flags().Int64Var(&options.after, "after", 0, "only events with a larger number")
 	return cmd
 }
 
 func (a *App) eventsExport(ctx context.Context, options eventsExportOptions) error {
+	if options.json {
+		if options.format != string(export.JSONL) {
+			return usageError("--json is --format jsonl, and --format "+safe(options.format)+" was given", "Give one of them.")
+		}
+	}
 	query, err := options.query(time.Now())
 	if err != nil {
 		return err

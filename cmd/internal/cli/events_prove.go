@@ -8,7 +8,7 @@ import (
 )
 
 func (a *App) eventsProveCmd() *cobra.Command {
-	return &cobra.Command{
+	return alwaysJSON(&cobra.Command{
 		Use:   "prove SEQ",
 		Short: "Print a proof that one event is in the log",
 		Long: `prove prints the event with its path to the root of a checkpoint that is signed now.
@@ -21,7 +21,7 @@ func (a *App) eventsProveCmd() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsProve(cmd.Context(), args[0]) },
-	}
+	})
 }
 
 func (a *App) eventsProve(ctx context.Context, arg string) error {

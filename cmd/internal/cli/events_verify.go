@@ -161,7 +161,8 @@ func (a *App) verifyProof(o eventsVerifyOptions) error {
 }
 
 func (a *App) eventsKeyCmd() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "key",
 		Short: "Print the key that verifies checkpoints and proofs",
 		Long: `key prints the public half of the key that signs checkpoints of the event log. Note it
@@ -177,8 +178,10 @@ where the agent cannot write, and give it to events verify --key.`,
 				return err
 			}
 			defer host.Close()
-			_, err = fmt.Fprintln(a.Out, host.Log().Key())
-			return err
+			key := host.Log().Key()
+			return a.tell(*asJSON, map[string]any{"key": key}, a.Out, "%v\n", key)
 		},
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }

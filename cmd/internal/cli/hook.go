@@ -43,6 +43,7 @@ func oneArg(what string) cobra.PositionalArgs {
 type hookNewOptions struct {
 	lang string
 	dir  string
+	json bool
 }
 
 func (a *App) hookNewCmd() *cobra.Command {
@@ -58,6 +59,7 @@ func (a *App) hookNewCmd() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.lang, "lang", "", "language: "+strings.Join(hookbuild.Languages(), ", "))
 	f.StringVar(&o.dir, "dir", "", "directory to make (default ./NAME)")
+	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
 
@@ -75,6 +77,10 @@ func (a *App) hookNew(name string, options hookNewOptions) error {
 	}
 	if err := hookbuild.New(dir, name, options.lang); err != nil {
 		return failureBy(err, "")
+	}
+	if options.json {
+		return a.printJSON(map[string]any{"dir": dir, "name": name, "lang": options.lang,
+			"missing": hookbuild.Missing(options.lang)})
 	}
 	fmt.Fprintf(a.Out, "%s is a new %s hook. Next:\n", safe(dir), safe(options.lang))
 	slow := ""

@@ -220,7 +220,8 @@ func (a *App) hookRemoveCmd() *cobra.Command {
 }
 
 func (a *App) hookEditCmd(use, short, done string, edit func(src []byte, name string) ([]byte, error)) *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  oneArg("the name of a binding"),
@@ -231,10 +232,12 @@ func (a *App) hookEditCmd(use, short, done string, edit func(src []byte, name st
 			if err := a.tellDaemon(cmd.Context()); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Out, "%s %s.\n", safe(args[0]), done)
-			return nil
+			verb, _, _ := strings.Cut(use, " ")
+			return a.tell(*asJSON, map[string]any{"hook": args[0], "done": verb}, a.Out, "%s %s.\n", safe(args[0]), done)
 		},
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
 // editConfig replaces belay.yaml as a whole, or leaves it as it was. edit may run

@@ -15,11 +15,14 @@ import (
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/schema"
 	"github.com/belay-hooks/belay/internal/statedir"
 )
 
 type initOptions struct {
 	empty bool
+	json  bool
 }
 
 func (a *App) initCmd() *cobra.Command {
@@ -35,6 +38,7 @@ results. init leaves an existing belay.yaml alone.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.init(cmd.Context(), o) },
 	}
 	cmd.Flags().BoolVar(&o.empty, "empty", false, "bind no hooks")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
 
@@ -54,10 +58,15 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	if o.empty {
 		text = config.Empty
 	}
-	if err := statedir.Create(file, []byte(text), 0o600); errors.Is(err, fs.ErrExist) {
+	if err := statedir.Create(file, []byte(schemaLine+text), 0o600); errors.Is(err, fs.ErrExist) {
 		return failure(safe(file)+" exists already", "Edit it, or give another directory with --state.")
 	} else if err != nil {
 		return failureBy(err, "")
+	}
+	if text, ok := schema.Of("belay"); ok {
+		if err := files.Write(filepath.Join(dir, schemaFile), text, files.Options{Perm: 0o600}); err != nil {
+			return failureBy(err, "")
+		}
 	}
 	// Opening it makes the keys and the database, and proves that every hook loads.
 	host, err := a.openState(ctx, dir, belay.Options{})
@@ -65,6 +74,9 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 		return err
 	}
 	defer host.Close()
+	if o.json {
+		return a.printJSON(map[string]any{"state": dir, "config": file, "hooks": host.Bindings()})
+	}
 	fmt.Fprintf(a.Out, "belay is set up in %s\n\n", safe(dir))
 	if err := a.printBindings(host.Bindings(), false); err != nil {
 		return err

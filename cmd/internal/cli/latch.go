@@ -47,10 +47,11 @@ Where a reviewer is registered it takes the reviewer's signature: the passphrase
 for on the terminal, or --statement brings what ` + "`belay reviewer sign latch clear`" + ` wrote.`,
 		Args: latchArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.latchClear(cmd.Context(), latchKey(args), sign)
+			return a.latchClear(cmd.Context(), latchKey(args), sign, asJSON)
 		},
 	}
 	sign.flags(clearCmd.Flags())
+	clearCmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.AddCommand(list, clearCmd)
 	return cmd
 }
@@ -105,7 +106,7 @@ func (a *App) latchList(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-func (a *App) latchClear(ctx context.Context, key wire.Session, sign orderFlags) error {
+func (a *App) latchClear(ctx context.Context, key wire.Session, sign orderFlags, asJSON bool) error {
 	src, err := a.openRecords(ctx)
 	if err != nil {
 		return err
@@ -122,8 +123,7 @@ func (a *App) latchClear(ctx context.Context, key wire.Session, sign orderFlags)
 	case err != nil:
 		return recordsFailure(err)
 	}
-	fmt.Fprintf(a.Err, "Cleared: %s may go on. That is on record.\n", held(key))
-	return nil
+	return a.tell(asJSON, map[string]any{"cleared": key}, a.Err, "Cleared: %s may go on. That is on record.\n", held(key))
 }
 
 func notLatched(key wire.Session) error {

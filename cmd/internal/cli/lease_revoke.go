@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
@@ -10,6 +8,7 @@ import (
 
 func (a *App) leaseRevokeCmd() *cobra.Command {
 	var prefix bool
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Take a lease back, and everything below it",
@@ -32,10 +31,10 @@ func (a *App) leaseRevokeCmd() *cobra.Command {
 			if prefix {
 				what = "Every lease at or below " + safe(args[0])
 			}
-			fmt.Fprintln(a.Err, what+" is taken back, and that is on record.")
-			return nil
+			return a.tell(*asJSON, map[string]any{"revoked": r}, a.Err, "%s is taken back, and that is on record.\n", what)
 		},
 	}
+	asJSON = jsonFlag(cmd)
 	cmd.Flags().BoolVar(&prefix, "prefix", false,
 		"every lease at or below this id, whether there is one of that very id or not")
 	return cmd

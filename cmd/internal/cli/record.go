@@ -34,6 +34,7 @@ type recordOptions struct {
 	identities []string // --identity, that open them
 	seal       sealFlags
 	sign       orderFlags // of a daemon
+	json       bool
 }
 
 // What `belay record --from` reads.
@@ -98,6 +99,7 @@ memory. It records nothing in the state directory, and runs no tool.`,
 		"with --from kept: the directory of kept originals (default: that of belay.yaml)")
 	f.StringArrayVar(&options.identities, "identity", nil,
 		"with --from kept: open sealed recordings with the age keys of this file")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	cmd.AddCommand(a.recordKeygenCmd())
 	return cmd
 }
@@ -141,7 +143,7 @@ func (a *App) recordFrom(ctx context.Context, o recordOptions, file string) erro
 		f.abandon()
 		return err
 	}
-	return a.recorded(f)
+	return a.recorded(f, o.json)
 }
 
 func (a *App) playInto(ctx context.Context, o recordOptions, file *recordFile, lines *lines) error {
@@ -275,7 +277,7 @@ func (a *App) recordEvents(ctx context.Context, o recordOptions) error {
 		return recordsFailure(err)
 	}
 	fmt.Fprintln(a.Err, "belay: made from events: redacted, and without what the hooks called")
-	return a.recorded(file)
+	return a.recorded(file, o.json)
 }
 
 // eachEvent calls each for all events of a query, oldest first.
@@ -299,7 +301,8 @@ func eachEvent(ctx context.Context, src records, query wire.Query, each func(*ph
 }
 
 func (a *App) recordKeygenCmd() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "keygen FILE",
 		Short: "Make a key that opens recordings, and print who to seal them for",
 		Args:  cobra.ExactArgs(1),
@@ -314,10 +317,12 @@ func (a *App) recordKeygenCmd() *cobra.Command {
 			} else if err != nil {
 				return failureBy(err, "")
 			}
-			fmt.Fprintln(a.Out, strings.TrimSpace(to))
-			return nil
+			to = strings.TrimSpace(to)
+			return a.tell(*asJSON, map[string]any{"file": args[0], "recipient": to}, a.Out, "%s\n", to)
 		},
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
 func playTranscript(ctx context.Context, host *belay.Belay, in *lines) error {

@@ -68,7 +68,7 @@ func (a *App) recordDaemon(ctx context.Context, options recordOptions) error {
 		}
 		return failure("nothing was decided in that time", "")
 	}
-	if err := a.recorded(file); err != nil || cut == nil {
+	if err := a.recorded(file, options.json); err != nil || cut == nil {
 		return err
 	}
 	return failureBy(cut, "What came until then was kept. What was decided after that is not in it.")

@@ -186,13 +186,13 @@ func localHeader(source string) recording.Header {
 }
 
 // recorded says where a recording went.
-func (a *App) recorded(f *recordFile) error {
+func (a *App) recorded(f *recordFile, asJSON bool) error {
 	path, err := f.finish()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "belay: recorded %s in %s\n", plural(f.Runs(), "invocation"), safe(path))
-	return nil
+	return a.tell(asJSON, map[string]any{"file": path, "invocations": f.Runs()}, a.Err, "belay: recorded %s in %s\n",
+		plural(f.Runs(), "invocation"), safe(path))
 }
 
 func plural(n int, one string) string {

@@ -75,7 +75,7 @@ func (a *App) recordRetained(ctx context.Context, options recordOptions) error {
 		return reader.nothing()
 	}
 	reader.summary()
-	if err := a.recorded(file); err != nil {
+	if err := a.recorded(file, options.json); err != nil {
 		return err
 	}
 	if reader.foreign > 0 {

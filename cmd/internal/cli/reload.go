@@ -12,15 +12,18 @@ import (
 )
 
 func (a *App) reloadCmd() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "reload",
 		Short: "Have the daemon take its configuration into use anew",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.reload(cmd.Context()) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.reload(cmd.Context(), *asJSON) },
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
-func (a *App) reload(ctx context.Context) error {
+func (a *App) reload(ctx context.Context, asJSON bool) error {
 	c, err := a.daemon()
 	if err != nil {
 		return err
@@ -34,8 +37,7 @@ func (a *App) reload(ctx context.Context) error {
 	if err != nil {
 		return recordsFailure(err)
 	}
-	fmt.Fprintf(a.Out, "in use: %s\n", safe(r.Revision))
-	return nil
+	return a.tell(asJSON, r, a.Out, "in use: %s\n", safe(r.Revision))
 }
 
 // tellDaemon has the daemon reload an edited file, so that a command that says

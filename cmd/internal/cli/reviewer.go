@@ -39,6 +39,7 @@ agent that runs as the same user cannot decide in the person's place.`,
 
 func (a *App) reviewerInitCmd() *cobra.Command {
 	var out string
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "init [NAME]",
 		Short: "Make a reviewer's key and register it",
@@ -59,15 +60,16 @@ prints the entry, and a person who may change belay.yaml puts it there.`,
 			if len(args) == 1 {
 				name = args[0]
 			}
-			return a.reviewerInit(cmd.Context(), name, out)
+			return a.reviewerInit(cmd.Context(), name, out, *asJSON)
 		},
 	}
+	asJSON = jsonFlag(cmd)
 	cmd.Flags().StringVar(&out, "out", "",
 		"file for the private key (default keys/NAME.reviewer.key in the state directory)")
 	return cmd
 }
 
-func (a *App) reviewerInit(ctx context.Context, name, out string) error {
+func (a *App) reviewerInit(ctx context.Context, name, out string, asJSON bool) error {
 	dir, f, err := a.readConfigFile()
 	if err != nil {
 		return err
@@ -104,8 +106,11 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 		return failureBy(err, "Nothing was changed.")
 	}
 	entry := config.Reviewer{Name: name, Key: queue.FormatReviewerKey(public)}
-	fmt.Fprintf(a.Out, "%s\n  holds the key %s of %s; without the passphrase it is of no use\n", safe(out),
-		approvals.KeyID(public), name)
+	if !asJSON {
+		fmt.Fprintf(a.Out, "%s\n  holds the key %s of %s; without the passphrase it is of no use\n", safe(out),
+			approvals.KeyID(public), name)
+	}
+	made := map[string]any{"name": name, "key": entry.Key, "key_id": approvals.KeyID(public), "file": out}
 	registered := false
 	err = a.editConfig(func(src []byte) ([]byte, error) {
 		f, err := config.Parse(src)
@@ -118,16 +123,16 @@ func (a *App) reviewerInit(ctx context.Context, name, out string) error {
 		return err
 	}
 	if !registered {
-		fmt.Fprintf(a.Out,
+		made["registered"] = false
+		return a.tell(asJSON, made, a.Out,
 			"\nThere is a reviewer already. To let this one decide, too, add to reviewers in belay.yaml:\n  - name: %s\n    key: %s\n", entry.Name, entry.Key)
-		return nil
 	}
 	if err := a.tellDaemon(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out,
+	made["registered"] = true
+	return a.tell(asJSON, made, a.Out,
 		"  registered in belay.yaml: only what it signs is decided from now on\n\nNext:\n  belay approvals list\n")
-	return nil
 }
 
 func reviewerKeyFile(dir, name string) string {

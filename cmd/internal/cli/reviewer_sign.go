@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,12 +21,14 @@ type signOptions struct {
 	out   string
 	life  time.Duration
 	draft bool
+	json  bool
 }
 
 func (o *signOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "file for the statement (default: standard output)")
 	f.DurationVar(&o.life, "for", queue.DefaultOrderLife, "how long it can be used, up to 24h")
 	f.BoolVar(&o.draft, "draft", false, "sign nothing: write a draft, for belay reviewer sign draft where the key is")
+	f.BoolVar(&o.json, "json", false, "print JSON: the statement, or with --out which file holds it")
 	o.who(f)
 }
 
@@ -136,7 +137,7 @@ func (a *App) reviewerSign(wish wish, options signOptions) error {
 		if err != nil {
 			return failureBy(err, "")
 		}
-		return a.writeOrder(&order, options.out)
+		return a.writeOrder(&order, options.out, options.json)
 	}
 	dir, f, err := a.readConfigFile()
 	if err != nil {
@@ -146,10 +147,10 @@ func (a *App) reviewerSign(wish wish, options signOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.writeOrder(order, options.out)
+	return a.writeOrder(order, options.out, options.json)
 }
 
-func (a *App) writeOrder(order *approvals.Order, file string) error {
+func (a *App) writeOrder(order *approvals.Order, file string, asJSON bool) error {
 	b, err := queue.EncodeOrder(order)
 	if err != nil {
 		return failureBy(err, "")
@@ -165,15 +166,15 @@ func (a *App) writeOrder(order *approvals.Order, file string) error {
 	if len(order.Signature) == 0 {
 		what = "draft"
 	}
-	fmt.Fprintf(a.Err, "Written: the %s of `belay %s`, once, until %s.\n", what, order.Verb,
-		order.Expires.Local().Format(time.DateTime))
-	return nil
+	return a.tell(asJSON, map[string]any{"file": file, "verb": order.Verb, "expires": order.Expires, "kind": what}, a.Err,
+		"Written: the %s of `belay %s`, once, until %s.\n", what, order.Verb, order.Expires.Local().Format(time.DateTime))
 }
 
 // signDraftCmd signs a draft where the key is. It reads no configuration: whether the
 // reviewer counts is decided where the statement is used.
 func (a *App) signDraftCmd() *cobra.Command {
 	var out, as, key string
+	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:     "draft FILE --key FILE --as NAME",
 		Short:   "Sign a draft that another machine wrote",
@@ -184,17 +185,18 @@ func (a *App) signDraftCmd() *cobra.Command {
 				return usageError("--key says which key signs, --as whose it is",
 					"The name is the one in belay.yaml of the machine that wrote the draft.")
 			}
-			return a.signDraft(args[0], as, key, out)
+			return a.signDraft(args[0], as, key, out, *asJSON)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&out, "out", "", "file for the statement (default: standard output)")
 	f.StringVar(&as, "as", "", "name of the reviewer in belay.yaml")
 	f.StringVar(&key, "key", "", "file of the reviewer's key")
+	asJSON = f.Bool("json", false, "print JSON: the statement, or with --out which file holds it")
 	return cmd
 }
 
-func (a *App) signDraft(file, as, keyFile, out string) error {
+func (a *App) signDraft(file, as, keyFile, out string, asJSON bool) error {
 	src, err := readLimited(file, queue.MaxOrder)
 	if err != nil {
 		return failureBy(err, "")
@@ -222,5 +224,5 @@ func (a *App) signDraft(file, as, keyFile, out string) error {
 	if err := queue.SignOrder(&order, as, key); err != nil {
 		return failureBy(err, "Nothing was signed.")
 	}
-	return a.writeOrder(&order, out)
+	return a.writeOrder(&order, out, asJSON)
 }

@@ -30,6 +30,7 @@ type serveOptions struct {
 	running    int
 	queue      int
 	unsafeOpen bool
+	json       bool
 }
 
 func (a *App) serveCmd() *cobra.Command {
@@ -55,6 +56,7 @@ anew. On SIGTERM or Ctrl-C it refuses new callers, finishes what has begun, and 
 	f.StringVar(&options.listen, "listen", "", "also listen on this loopback address, 127.0.0.1:PORT or [::1]:PORT")
 	f.BoolVar(&options.tlsOnly, "tls-only", false, "refuse plain HTTP on the address of --listen")
 	f.StringVar(&options.log, "log", "text", "form of the log on standard error: text or json")
+	f.BoolVar(&options.json, "json", false, "the same as --log json")
 	f.IntVar(&options.running, "max-running", 0, "actions decided at once (default 4 for each CPU, at least 8)")
 	f.IntVar(&options.queue, "max-waiting", 0, "actions that may wait for their turn (default 128)")
 	f.BoolVar(&options.unsafeOpen, "unsafe-fail-open", false,
@@ -63,6 +65,9 @@ anew. On SIGTERM or Ctrl-C it refuses new callers, finishes what has begun, and 
 }
 
 func (a *App) serve(ctx context.Context, options serveOptions) error {
+	if options.json {
+		options.log = "json"
+	}
 	log, err := a.serveLogger(options.log)
 	if err != nil {
 		return err

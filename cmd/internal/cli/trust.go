@@ -33,7 +33,8 @@ use within a second, and verifies every hook again.`,
 }
 
 func (a *App) trustInitCmd() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write a first trust.yaml, which trusts no signer",
 		Args:  noArgs,
@@ -51,27 +52,31 @@ func (a *App) trustInitCmd() *cobra.Command {
 			} else if err != nil {
 				return failureBy(err, "")
 			}
-			fmt.Fprintf(a.Out,
+			return a.tell(*asJSON, map[string]any{"file": path}, a.Out,
 				"%s trusts no signer yet. Next:\n  belay trust generate-key NAME\n  belay trust add-key NAME.pub\n",
 				safe(path))
-			return nil
 		},
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
 func (a *App) trustGenerateCmd() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "generate-key NAME",
 		Short: "Make a key pair: NAME.key, encrypted with a password, and NAME.pub",
 		Long: `generate-key makes an ECDSA P-256 key pair in the files and forms of cosign, which can
 use it as well. Keep NAME.key away from machines on which agents run: who holds it can
 make any hook trusted.`,
 		Args: oneArg("the name of the new key"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustGenerate(args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustGenerate(args[0], *asJSON) },
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
-func (a *App) trustGenerate(name string) error {
+func (a *App) trustGenerate(name string, asJSON bool) error {
 	for _, f := range []string{name + ".key", name + ".pub"} {
 		if _, err := os.Lstat(f); err == nil {
 			return failure(safe(f)+" exists already", "Nothing was written. Give another name.")
@@ -91,11 +96,11 @@ func (a *App) trustGenerate(name string) error {
 	if err := writeNew(name+".pub", public, 0o644); err != nil {
 		return failureBy(err, "")
 	}
-	fmt.Fprintf(a.Out, "%s.key  private, mode 0600\n%s.pub  %s\n", safe(name), safe(name), key.ID)
 	if len(password) == 0 {
 		fmt.Fprintln(a.Err, "belay: note: the password is empty: the file alone is the key")
 	}
-	return nil
+	return a.tell(asJSON, map[string]any{"private": name + ".key", "public": name + ".pub", "key_id": key.ID}, a.Out,
+		"%s.key  private, mode 0600\n%s.pub  %s\n", safe(name), safe(name), key.ID)
 }
 
 // editTrust changes trust.yaml and says that it did.

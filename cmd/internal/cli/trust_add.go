@@ -19,6 +19,7 @@ type limitFlags struct {
 	rule, notBefore, notAfter string
 	hooks, caps, phases       []string
 	minVersion                string
+	json                      bool
 }
 
 func (l *limitFlags) add(f *pflag.FlagSet) {
@@ -29,6 +30,7 @@ func (l *limitFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&l.minVersion, "min-version", "",
 		"vouch only for this version and later ones: no way back to an older file")
 	f.StringVar(&l.notBefore, "not-before", "", "not before this time, RFC 3339")
+	f.BoolVar(&l.json, "json", false, "print JSON")
 	f.StringVar(&l.notAfter, "not-after", "", "not from this time on, RFC 3339")
 }
 
@@ -80,7 +82,7 @@ func (a *App) trustAddKeyCmd() *cobra.Command {
 
 func (a *App) trustAddKey(files []string, minimum int, flags limitFlags) error {
 	var seats []tiers.Slot
-	var ids []string
+	var ids, keys []string
 	for _, f := range files {
 		src, err := readLimited(f, tiers.MaxKeyFile)
 		if err != nil {
@@ -97,6 +99,7 @@ func (a *App) trustAddKey(files []string, minimum int, flags limitFlags) error {
 		if err := flags.window(&s); err != nil {
 			return err
 		}
+		keys = append(keys, k.ID)
 		seats, ids = append(seats, s), append(ids, fmt.Sprintf("  %s  %s (%s)", k.ID, s.Name, k.Kind))
 	}
 	if flags.rule == "" {
@@ -109,8 +112,8 @@ func (a *App) trustAddKey(files []string, minimum int, flags limitFlags) error {
 	if err := a.editTrust(func(src []byte) ([]byte, error) { return config.AddTrustRule(src, r) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "Rule %s trusts hooks signed by:\n%s\n", safe(r.Name), safe(strings.Join(ids, "\n")))
-	return nil
+	return a.tell(flags.json, map[string]any{"rule": r.Name, "keys": keys}, a.Out,
+		"Rule %s trusts hooks signed by:\n%s\n", safe(r.Name), safe(strings.Join(ids, "\n")))
 }
 
 type addIdentityOptions struct {
@@ -172,7 +175,7 @@ func (a *App) trustAddIdentity(options addIdentityOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "Rule %s trusts hooks signed by %s of %s.\n", safe(rule.Name), safe(keyless.Subject.String()),
-		safe(options.issuer))
-	return nil
+	return a.tell(options.json, map[string]any{"rule": rule.Name, "subject": keyless.Subject.String(),
+		"issuer": options.issuer}, a.Out, "Rule %s trusts hooks signed by %s of %s.\n", safe(rule.Name),
+		safe(keyless.Subject.String()), safe(options.issuer))
 }

@@ -15,6 +15,7 @@ import (
 type denyOptions struct {
 	files, digests, keys, signatures []string
 	subject, issuer                  string
+	json                             bool
 }
 
 func (a *App) trustDenyCmd() *cobra.Command {
@@ -36,6 +37,7 @@ trusted any more, and does not run either. To take it back, edit trust.yaml.`,
 	f.StringArrayVar(&options.digests, "digest", nil, "sha256:… of a module file")
 	f.StringArrayVar(&options.keys, "key", nil, "a key's id, or the file of its public half")
 	f.StringArrayVar(&options.signatures, "signature", nil, "id of one signature, as hook verify --json prints it")
+	f.BoolVar(&options.json, "json", false, "print JSON")
 	f.StringVar(&options.subject, "identity", "", "a certificate's subject")
 	f.StringVar(&options.issuer, "issuer", "", "only of this identity provider (default: of any)")
 	return cmd
@@ -78,7 +80,6 @@ func (a *App) trustDeny(options denyOptions) error {
 	if err := a.editTrust(func(src []byte) ([]byte, error) { return config.AddDeny(src, deny) }); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "Revoked:\n  %s\nA belay that runs takes it into use within a second.\n",
-		safe(strings.Join(said, "\n  ")))
-	return nil
+	return a.tell(options.json, map[string]any{"revoked": said}, a.Out,
+		"Revoked:\n  %s\nA belay that runs takes it into use within a second.\n", safe(strings.Join(said, "\n  ")))
 }

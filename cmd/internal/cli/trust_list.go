@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -147,20 +148,27 @@ func limitsText(l *tiers.Limits) string {
 }
 
 func (a *App) trustCheckCmd() *cobra.Command {
-	return &cobra.Command{
+	var asJSON *bool
+	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Say whether trust.yaml can be used, and what the bound hooks come to by it",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, args []string) error { return a.trustCheck(cmd.Context()) },
+		RunE:  func(cmd *cobra.Command, args []string) error { return a.trustCheck(cmd.Context(), *asJSON) },
 	}
+	asJSON = jsonFlag(cmd)
+	return cmd
 }
 
-func (a *App) trustCheck(ctx context.Context) error {
+func (a *App) trustCheck(ctx context.Context, asJSON bool) error {
 	policy, err := a.trustPolicy()
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Out, "policy  %s, %d rules\n", policy.Digest(), len(policy.Rules))
+	out := a.Out
+	if asJSON {
+		out = io.Discard // all of it is printed at the end, or an error
+	}
+	fmt.Fprintf(out, "policy  %s, %d rules\n", policy.Digest(), len(policy.Rules))
 	if policy.Keyless() {
 		root, err := policy.Root()
 		if err == nil {
@@ -171,7 +179,7 @@ func (a *App) trustCheck(ctx context.Context) error {
 		if err != nil {
 			return failureBy(err, tiers.RootMissing.Advice())
 		}
-		fmt.Fprintf(a.Out, "root    %s\n", safe(policy.TrustedRoot))
+		fmt.Fprintf(out, "root    %s\n", safe(policy.TrustedRoot))
 	}
 	dir, err := a.stateDir()
 	if err != nil {
@@ -188,9 +196,16 @@ func (a *App) trustCheck(ctx context.Context) error {
 		case b.Disabled:
 		case b.Problem != "":
 			bad = true
-			fmt.Fprintf(a.Out, "hook    %s BLOCKS: %s\n", safe(b.Name), safe(b.Problem))
+			fmt.Fprintf(out, "hook    %s BLOCKS: %s\n", safe(b.Name), safe(b.Problem))
 		default:
-			fmt.Fprintf(a.Out, "hook    %s is %s %s\n", safe(b.Name), b.Tier, safe(b.Signer))
+			fmt.Fprintf(out, "hook    %s is %s %s\n", safe(b.Name), b.Tier, safe(b.Signer))
+		}
+	}
+	if asJSON {
+		err := a.printJSON(map[string]any{"policy": policy.Digest(), "rules": len(policy.Rules),
+			"trusted_root": policy.TrustedRoot, "hooks": host.Bindings()})
+		if err != nil {
+			return err
 		}
 	}
 	if bad {
