@@ -25,6 +25,8 @@ var (
 	item    = regexp.MustCompile(`^\s*([-*]|\d+\.)\s+`)
 	linked  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	comment = regexp.MustCompile(`(?s)<!--.*?-->`)
+	// What a program writes into a page stands between two marks.
+	generated = regexp.MustCompile(`(?s)<!-- ([a-z-]+): begin -->.*?<!-- [a-z-]+: end -->`)
 	// A full stop, question mark or exclamation mark ends a sentence where a blank follows.
 	stop = regexp.MustCompile(`[.!?][)"”*]*\s+`)
 )
@@ -72,9 +74,12 @@ func split(line int, text string) (out []Sentence) {
 	return out
 }
 
-// Plain returns a page without its blocks and comments, line by line the same.
+// Plain returns a page without its blocks, its comments and what a program has written into it, line by line the same.
 func Plain(page string) string {
-	return comment.ReplaceAllStringFunc(fence.ReplaceAllStringFunc(page, blank), blank)
+	for _, r := range []*regexp.Regexp{fence, generated, comment} {
+		page = r.ReplaceAllStringFunc(page, blank)
+	}
+	return page
 }
 
 // blank keeps only the line ends of a text.
