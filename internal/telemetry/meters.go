@@ -53,15 +53,15 @@ func newMeters(m metric.Meter) (*meters, error) {
 }
 
 func (m *meters) started(ctx context.Context, phase string) {
-	m.running.Add(ctx, 1, metric.WithAttributes(attribute.String("phase", phase)))
+	m.running.Add(ctx, 1, metric.WithAttributes(attribute.String("belay.phase", phase)))
 }
 
 func (m *meters) hook(ctx context.Context, phase string, r *phases.HookReport) {
-	hook, at := attribute.String("hook", name(r.Hook)), attribute.String("phase", phase)
-	attrs := []attribute.KeyValue{hook, at, attribute.String("pass", string(r.Pass)),
-		attribute.String("decision", string(r.Decision))}
+	hook, at := attribute.String("belay.hook.name", name(r.Hook)), attribute.String("belay.phase", phase)
+	attrs := []attribute.KeyValue{hook, at, attribute.String("belay.hook.pass", string(r.Pass)),
+		attribute.String("belay.hook.decision", string(r.Decision))}
 	if r.Decision == phases.HookError {
-		attrs = append(attrs, attribute.String("kind", string(r.Kind)))
+		attrs = append(attrs, attribute.String("belay.kind", string(r.Kind)))
 	}
 	m.turns.Add(ctx, 1, metric.WithAttributes(attrs...))
 	each := metric.WithAttributeSet(attribute.NewSet(hook, at))
@@ -71,12 +71,12 @@ func (m *meters) hook(ctx context.Context, phase string, r *phases.HookReport) {
 }
 
 func (m *meters) decided(ctx context.Context, phase string, v *phases.Verdict, took time.Duration) {
-	at, decision := attribute.String("phase", phase), attribute.String("decision", string(v.Decision))
+	at, decision := attribute.String("belay.phase", phase), attribute.String("belay.decision", string(v.Decision))
 	m.running.Add(ctx, -1, metric.WithAttributes(at))
-	m.decisions.Add(ctx, 1, metric.WithAttributes(at, decision, attribute.String("enforced", string(v.Enforced))))
+	m.decisions.Add(ctx, 1, metric.WithAttributes(at, decision, attribute.String("belay.enforced", string(v.Enforced))))
 	m.latency.Record(ctx, took.Seconds(), metric.WithAttributes(at, decision))
 	if v.Kind != "" && v.Kind != phases.KindPolicy {
-		m.failures.Add(ctx, 1, metric.WithAttributes(at, attribute.String("kind", string(v.Kind))))
+		m.failures.Add(ctx, 1, metric.WithAttributes(at, attribute.String("belay.kind", string(v.Kind))))
 	}
 }
 
@@ -131,8 +131,8 @@ func (t *Telemetry) WatchConnections(count func() Connections) error {
 		c := count()
 		o.ObserveInt64(open, c.Open)
 		o.ObserveInt64(gaveWay, c.GaveWay)
-		o.ObserveInt64(exhausted, c.AllTaken, metric.WithAttributes(attribute.String("cause", "connections")))
-		o.ObserveInt64(exhausted, c.NoDescriptor, metric.WithAttributes(attribute.String("cause", "descriptors")))
+		o.ObserveInt64(exhausted, c.AllTaken, metric.WithAttributes(attribute.String("belay.cause", "connections")))
+		o.ObserveInt64(exhausted, c.NoDescriptor, metric.WithAttributes(attribute.String("belay.cause", "descriptors")))
 		return nil
 	}, open, gaveWay, exhausted)
 	return err
@@ -159,7 +159,7 @@ func (t *Telemetry) WatchApprovals(kinds []string, pending func(context.Context)
 			return nil // an error would keep every other metric from being exported
 		}
 		for _, k := range kinds {
-			o.ObserveInt64(gauge, int64(counts[k]), metric.WithAttributes(attribute.String("kind", k)))
+			o.ObserveInt64(gauge, int64(counts[k]), metric.WithAttributes(attribute.String("belay.approval.kind", k)))
 		}
 		return nil
 	}, gauge)

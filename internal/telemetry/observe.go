@@ -14,6 +14,11 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
+// genAIToolName is the tool's name in the OpenTelemetry GenAI conventions, v0.1.0. Their
+// gen_ai.operation.name is left out: these spans are decisions, and a backend that counts
+// execute_tool would count each call twice.
+const genAIToolName = "gen_ai.tool.name"
+
 // maxName bounds a name that comes from a caller, in bytes.
 const maxName = 128
 
@@ -31,6 +36,7 @@ func (t *Telemetry) InvocationStarted(ctx context.Context,
 		attrs = appendName(attrs, "belay.runtime", inv.Runtime)
 		if inv.Phase == phases.PreTool || inv.Phase == phases.PostTool {
 			attrs = appendName(attrs, "belay.tool", inv.Tool())
+			attrs = appendName(attrs, genAIToolName, inv.Tool())
 		}
 		ctx, o.span = t.tracer.Start(ctx, "belay "+o.phase, trace.WithTimestamp(o.start),
 			trace.WithSpanKind(trace.SpanKindInternal), trace.WithAttributes(attrs...))

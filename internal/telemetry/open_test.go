@@ -139,12 +139,12 @@ func TestSpansJoinTheCallersTrace(t *testing.T) {
 		}
 	}
 	got := map[string]string{}
-	for _, key := range []string{"belay.decision", "belay.kind", "belay.decided_by", "belay.tool", "belay.invocation",
+	for _, key := range []string{"belay.decision", "belay.kind", "belay.decided_by", "belay.tool", "gen_ai.tool.name", "gen_ai.operation.name", "belay.invocation",
 		"belay.event.id", "belay.recorded"} {
 		got[key] = attr(root.Attributes, key)
 	}
 	want := map[string]string{"belay.decision": "block", "belay.kind": "policy", "belay.decided_by": "guard",
-		"belay.tool":       "exec",
+		"belay.tool": "exec", "gen_ai.tool.name": "exec", "gen_ai.operation.name": "",
 		"belay.invocation": v.ID, "belay.event.id": v.Event.ID, "belay.recorded": "true"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -178,15 +178,15 @@ func TestMetrics(t *testing.T) {
 		by     []string
 		want   map[string]int64
 	}{
-		{"belay.decisions", []string{"phase", "decision"}, map[string]int64{"pre_tool allow": 2, "pre_tool block": 2}},
-		{"belay.failures", []string{"kind"}, map[string]int64{"fuel": 1, "protocol": 1}},
-		{"belay.invocation.duration", []string{"phase"}, map[string]int64{"pre_tool": 4}},
-		{"belay.invocations.running", []string{"phase"}, map[string]int64{"pre_tool": 0}},
-		{"belay.hook.turns", []string{"hook", "decision", "kind"},
+		{"belay.decisions", []string{"belay.phase", "belay.decision"}, map[string]int64{"pre_tool allow": 2, "pre_tool block": 2}},
+		{"belay.failures", []string{"belay.kind"}, map[string]int64{"fuel": 1, "protocol": 1}},
+		{"belay.invocation.duration", []string{"belay.phase"}, map[string]int64{"pre_tool": 4}},
+		{"belay.invocations.running", []string{"belay.phase"}, map[string]int64{"pre_tool": 0}},
+		{"belay.hook.turns", []string{"belay.hook.name", "belay.hook.decision", "belay.kind"},
 			map[string]int64{"counter none ": 3, "breaks none ": 2, "breaks error fuel": 1}},
-		{"belay.hook.duration", []string{"hook"}, map[string]int64{"counter": 3, "breaks": 3}},
-		{"belay.hook.fuel", []string{"hook"}, map[string]int64{"counter": 3, "breaks": 3}},
-		{"belay.hook.memory", []string{"hook"}, map[string]int64{"counter": 3, "breaks": 3}},
+		{"belay.hook.duration", []string{"belay.hook.name"}, map[string]int64{"counter": 3, "breaks": 3}},
+		{"belay.hook.fuel", []string{"belay.hook.name"}, map[string]int64{"counter": 3, "breaks": 3}},
+		{"belay.hook.memory", []string{"belay.hook.name"}, map[string]int64{"counter": 3, "breaks": 3}},
 	} {
 		if diff := cmp.Diff(check.want, c.points(t, check.metric, check.by...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", check.metric, diff)
@@ -345,7 +345,7 @@ func TestTheQueueIsMeasured(t *testing.T) {
 			t.Errorf("%s is %d, not %d", name, got, want)
 		}
 	}
-	if got := c.points(t, "belay.connections.exhausted", "cause"); got["connections"] != 11 || got["descriptors"] != 13 {
+	if got := c.points(t, "belay.connections.exhausted", "belay.cause"); got["connections"] != 11 || got["descriptors"] != 13 {
 		t.Errorf("exhausted: %v", got)
 	}
 	var none *Telemetry
@@ -367,7 +367,7 @@ func TestWhatWaitsForAPersonIsMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	flush(t, tel)
-	got := c.points(t, "belay.approvals.pending", "kind")
+	got := c.points(t, "belay.approvals.pending", "belay.approval.kind")
 	if want := map[string]int64{"ask": 2, "lease": 0}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

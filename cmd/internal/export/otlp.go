@@ -112,6 +112,8 @@ func otlpOf(e *phases.Event) (otlpRecord, error) {
 		{"belay.decision", e.Decision}, {"belay.decided_by", e.DecidedBy}, {"belay.kind", string(e.Kind)},
 		{"belay.enforced", string(e.Enforced)},
 		{"belay.policy_revision", e.PolicyRevision}, {"belay.reason", e.Reason},
+		// the same in the names of the OpenTelemetry GenAI conventions, v0.1.0
+		{"gen_ai.conversation.id", e.Session}, {"gen_ai.agent.name", e.Agent}, {"gen_ai.tool.name", e.Tool},
 	} {
 		if a.value != "" {
 			r.Attributes = append(r.Attributes, text(a.key, a.value))
