@@ -50,7 +50,9 @@ Inputs come from recordings, from the cases beside the hook, and from what each 
 can look like. A finding is made small and written to --out as a recording, which
 ` + "`belay replay`" + ` shows again. The same hook, seed and --runs have the same findings.
 
-Ctrl-C ends it: what was found until then is written and shown, as large as it was found.
+How far it is, and about how long the rest takes, stands on standard error: in one line on a
+terminal, else in a line each 10 s. --runs and --time bound the search; making findings small comes
+after it. Ctrl-C ends it: what was found until then is written and shown, as large as it was found.
 
 Exit status: 0 nothing found, 5 findings, 1 it could not be found out. What a hook itself
 reports that it cannot deal with (gives-up) is shown and does not count.`,
@@ -110,7 +112,7 @@ func (a *App) fuzz(ctx context.Context, options fuzzOptions, what string) error 
 	}
 	opts := fuzz.Options{Bench: bench, Interpreter: interpreter, Module: module, Seed: options.seed, Runs: options.runs,
 		Time:     options.time,
-		Progress: a.fuzzProgress()}
+		Progress: a.fuzzProgress(options)}
 	if opts.Inputs, err = a.fuzzInputs(options, dir); err != nil {
 		return err
 	}
@@ -139,16 +141,4 @@ func (a *App) fuzz(ctx context.Context, options fuzzOptions, what string) error 
 			"`belay hook inspect FILE` says what is wrong with a module. A configuration is given with --config FILE.")
 	}
 	return a.fuzzed(options, res, module, to, files)
-}
-
-// fuzzProgress tells a person how far it is.
-func (a *App) fuzzProgress() func(fuzz.Progress) {
-	if !a.Terminal {
-		return nil
-	}
-	return func(p fuzz.Progress) {
-		rate := float64(p.Runs) / max(p.Elapsed.Seconds(), 0.001)
-		fmt.Fprintf(a.Err, "\r\x1b[K%s runs, %.0f a second, %s inputs, %d found", count(int64(p.Runs)), rate,
-			count(int64(p.Inputs)), p.Findings)
-	}
 }
