@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"github.com/ncruces/go-sqlite3"
-
-	"github.com/belay-hooks/belay/kernel"
 )
 
 // maxBorrowed is how many reads go over the writer's connection before one of their own is opened. A process
@@ -26,11 +24,15 @@ func (s *Store) borrow(f func(*conn) error) (done bool, err error) {
 	if w.conn == nil || s.era.Load() != 0 {
 		return false, nil // the writer opens the database anew, or another one
 	}
+	fine := false
+	defer func() {
+		if !fine {
+			w.lose()
+		}
+	}()
 	err = f(w.conn)
-	fine := errors.Is(err, sqlite3.BUSY) || errors.Is(err, kernel.ErrTampered)
-	if err != nil && !fine || !w.conn.GetAutocommit() {
-		w.conn.close() // as for a reader: whatever went wrong, the next one starts anew
-		w.conn = nil
-	}
+	// The writer opens the database anew at a price: only what says something about the connection is worth it, and
+	// neither a caller who has gone away nor rows that are not what they should be.
+	fine = (!fatal(err) || errors.Is(err, sqlite3.BUSY)) && w.conn.GetAutocommit()
 	return true, err
 }

@@ -147,7 +147,14 @@ func (w *writer) byCaller(r *request) bool {
 	if w.ended || w.crowd || w.waiting.Load() != 0 || w.due(w.store.logPages) {
 		return false
 	}
+	decided := false
+	defer func() {
+		if !decided {
+			w.lose()
+		}
+	}()
 	w.decide([]*request{r})
+	decided = true
 	if !w.looks && w.due(min(idleLog, w.store.logPages)) {
 		w.looks = true
 		select {
@@ -183,6 +190,9 @@ func (w *writer) due(pages int) bool { return w.conn != nil && w.pages-w.moved >
 func (w *writer) checkpoint() {
 	w.busy.Lock()
 	defer w.busy.Unlock()
+	if w.conn == nil {
+		return // a caller has lost it meanwhile; recover moves the log
+	}
 	w.moved = w.pages
 	if _, _, err := w.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE); err != nil && !errors.Is(err, sqlite3.BUSY) {
 		w.conn.close()
@@ -215,6 +225,17 @@ func (w *writer) decide(group []*request) []*request {
 		w.together(together)
 	}
 	return live
+}
+
+// lose closes the connection when a panic unwinds, which the kernel survives: the transaction ends with it, and
+// nothing reads what was not committed. Preconditions: w.busy is held.
+func (w *writer) lose() {
+	c := w.conn
+	w.conn, w.edge, w.guarded.settled = nil, nil, false
+	w.store.watch.forget()
+	if c != nil {
+		c.close()
+	}
 }
 
 func (w *writer) together(live []*request) {
