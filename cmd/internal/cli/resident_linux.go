@@ -33,9 +33,11 @@ func releaseProgram() {
 type mapping struct{ begin, end uintptr }
 
 // unchanged returns the mappings of a file that smaps (proc_pid_smaps(5)) lists, without those that can be
-// written to and those of which a page is no longer the file's: these would lose what was written.
+// written to and those of which a page is no longer the file's, in memory or swapped out: these would lose what
+// was written, as what the dynamic linker has relocated.
 func unchanged(smaps io.Reader, file string) (out []mapping) {
 	var of *mapping // whose lines follow; nil: of another file, or writable
+	var anonymous bool
 	lines := bufio.NewScanner(smaps)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
@@ -43,11 +45,18 @@ func unchanged(smaps io.Reader, file string) (out []mapping) {
 			continue
 		}
 		if !strings.HasSuffix(fields[0], ":") { // begin-end perms offset dev inode path
-			of = mappingOf(fields, file)
+			of, anonymous = mappingOf(fields, file), true
 			continue
 		}
-		if of != nil && fields[0] == "Anonymous:" && len(fields) == 3 && fields[1] == "0" {
-			out = append(out, *of)
+		none := len(fields) == 3 && fields[1] == "0"
+		switch {
+		case of == nil:
+		case fields[0] == "Anonymous:":
+			anonymous = !none
+		case fields[0] == "Swap:": // it stands behind the other
+			if none && !anonymous {
+				out = append(out, *of)
+			}
 			of = nil
 		}
 	}
