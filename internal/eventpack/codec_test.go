@@ -264,6 +264,81 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
+// woven makes a text out of a program: each step of four bytes takes a piece of the program, of the dictionary or of
+// the text so far, again and again where it is short.
+func woven(program, dictionary []byte) (text []byte) {
+	for len(program) >= 4 && len(text) < eventpack.MaxBytes/2 {
+		at, length := int(program[1])<<8|int(program[2]), 1+int(program[3])
+		from := dictionary
+		switch kind := program[0] % 8; kind {
+		case 0, 1:
+			from = program
+		case 2, 3: // near
+			from, at = text, len(text)-1-at%64
+		case 4, 5: // far
+			from, at, length = text, len(text)-1-at, length*int(1+program[0]/8)
+		case 6:
+			length *= int(1 + program[0]/8)
+		}
+		if program = program[4:]; len(from) == 0 {
+			continue
+		}
+		at = max(0, at) % len(from)
+		for range length {
+			text = append(text, from[at])
+			if at++; at == len(from) {
+				if at = 0; &from[0] != &dictionary[0] {
+					break
+				}
+			}
+		}
+	}
+	for i, b := range text {
+		if b == 1 {
+			text[i] = 2 // no text of JSON holds it
+		}
+	}
+	return text
+}
+
+// What is packed is what opens, whatever repeats in it and how far away.
+func FuzzPack(f *testing.F) {
+	c := eventpack.New()
+	dictionary, err := os.ReadFile("dictionary1.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	dictionary = bytes.ReplaceAll(dictionary, []byte("\n"), nil)
+	f.Add([]byte(hook), uint32(0))
+	r := rand.New(rand.NewPCG(5, 6))
+	for n := range 12 {
+		program := make([]byte, 4<<n)
+		for i := range program {
+			program[i] = byte(r.IntN(256))
+		}
+		f.Add(program, r.Uint32())
+	}
+	f.Fuzz(func(t *testing.T, program []byte, filling uint32) {
+		text := woven(program, dictionary)
+		if filling%4 == 0 { // up to where offsets and positions need two bytes, and beyond
+			text = append(text, bytes.Repeat([]byte{'x'}, int(filling/4%(70<<10)))...)
+			text = append(text, text[:len(text)/2]...)
+		}
+		if len(text) == 0 {
+			return
+		}
+		before := []byte("before")
+		p, err := c.Append(before, text, []int{len(text) / 2, len(text)})
+		if err != nil || !bytes.HasPrefix(p, before) {
+			t.Fatalf("%d bytes: %v", len(text), err)
+		}
+		got, err := c.Open(p[len(before):])
+		if err != nil || len(got) != 2 || !bytes.Equal(slices.Concat(got...), text) {
+			t.Fatalf("%d bytes: %v", len(text), err)
+		}
+	})
+}
+
 func BenchmarkPack(b *testing.B) {
 	c := eventpack.New()
 	verdict := strings.ReplaceAll(hook, "hook", "verdict")
