@@ -28,6 +28,12 @@ func TestHelpCanBeRead(t *testing.T) {
 	walk = func(c *cobra.Command) {
 		check(c.CommandPath(), c.Short)
 		check(c.CommandPath(), unindented(c.Long))
+		for line := range strings.Lines(c.Example) {
+			_, command, found := strings.Cut(line, "belay ") // what has none is another program's, or goes on
+			if words := leading(strings.Fields(command)); found && !isCommand(c.Root(), words) {
+				t.Errorf("%s: its example names no command of belay: %s", c.CommandPath(), line)
+			}
+		}
 		for line := range strings.Lines(c.Long) {
 			if len([]rune(strings.TrimRight(line, "\n"))) > prose.MaxColumns {
 				t.Errorf("%s: a line is wider than %d columns: %s", c.CommandPath(), prose.MaxColumns, line)
@@ -45,6 +51,16 @@ func TestHelpCanBeRead(t *testing.T) {
 	if sentences < 400 {
 		t.Errorf("only %d sentences", sentences)
 	}
+}
+
+// leading returns the words of a command before its first flag, file or redirection: those that may name commands.
+func leading(words []string) []string {
+	for i, w := range words {
+		if strings.HasPrefix(w, "-") || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz-") != "" {
+			return words[:i]
+		}
+	}
+	return words
 }
 
 // unindented leaves an empty line in the place of each line that is indented.
