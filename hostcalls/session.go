@@ -222,7 +222,8 @@ func (s *Session) refused(c *Call, e Errno, why string) (Result, error) {
 // refuse answers an errno; for an effect it poisons the turn.
 func (s *Session) refuse(c *Call, e Errno, why string) Result {
 	if c.Group == GroupEffects && s.poison == nil {
-		s.poison = phases.NewFault(phases.KindOutput, "the hook asked for something that it may not do",
+		s.poison = phases.NewFault(phases.KindOutput, "the hook asked for something that it may not do: "+c.Name+" in the phase "+
+			phases.SafeLine(string(s.cfg.Phase), 32)+": "+e.String()+", "+why+"; "+phases.LegalIn(s.cfg.Phase),
 			fmt.Errorf("%s: %w (%s)", c.Name, e, why))
 	}
 	return Result{Code: int64(e)}

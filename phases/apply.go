@@ -18,6 +18,15 @@ import (
 // of class ErrDenied or ErrTooLarge. A mutator that would change something in the validate pass is denied.
 func ApplyEffect(phase Phase, pass Pass, action jsontext.Value, by Actor, effect Effect) (jsontext.Value, error) {
 	rules := RulesFor(phase)
+	out, err := applyEffect(rules, pass, action, by, effect)
+	if err != nil {
+		return nil, explain(err, rules, by, effect)
+	}
+	return out, nil
+}
+
+func applyEffect(rules Rules, pass Pass, action jsontext.Value, by Actor, effect Effect) (jsontext.Value, error) {
+	phase := rules.Phase
 	if effect.Kind == EffectBlock && rules.Block {
 		return action, nil // never refused, whatever else is wrong
 	}

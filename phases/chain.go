@@ -296,7 +296,7 @@ func faultOf(err error) *Fault {
 	if f, ok := err.(interface{ Fault() *Fault }); ok {
 		return f.Fault()
 	}
-	return NewFault(KindOutput, "a hook asked for something that it may not do", err)
+	return NewFault(KindOutput, refusedText, err)
 }
 
 func (p *pending) apply(effect Effect) error {

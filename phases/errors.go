@@ -57,6 +57,8 @@ type effectProblem struct {
 	kind   EffectKind
 	path   string
 	reason string
+	phase  Phase  // "": not known
+	legal  string // what would have been; may be empty
 }
 
 // Error returns effect, path and reason in one line.
@@ -79,7 +81,19 @@ func (e *effectProblem) Fault() *Fault {
 	if errors.Is(e, errUnstable) {
 		return NewFault(KindProtocol, "the action is not stable: a hook wants to change it again after it was judged", e)
 	}
-	return NewFault(KindOutput, "a hook asked for something that it may not do", e)
+	return NewFault(KindOutput, refusedText+": "+e.details(), e)
+}
+
+// details says which effect was refused where and why, and what would have been legal. It is one line and safe to show.
+func (e *effectProblem) details() string {
+	text := SafeLine(e.Error(), 400)
+	if e.phase != "" {
+		text += "; phase " + SafeLine(string(e.phase), 32)
+	}
+	if e.legal != "" {
+		text += "; " + e.legal
+	}
+	return text
 }
 
 func effectError(class error, e Effect, format string, args ...any) *effectProblem {
