@@ -128,7 +128,7 @@ func (a *App) printDecided(it *approvals.Item, asJSON bool) error {
 	if asJSON {
 		return a.printJSON(it)
 	}
-	fmt.Fprintf(a.Out, "%s by %s. The decision is on record.\n", verdictText(it), safe(it.Decision.By))
+	fmt.Fprintf(a.Out, "%s by %s. The decision is logged.\n", verdictText(it), safe(it.Decision.By))
 	return nil
 }
 

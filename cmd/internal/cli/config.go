@@ -60,7 +60,7 @@ func (a *App) configAccept(ctx context.Context, sign orderFlags, asJSON bool) er
 	case err != nil:
 		return recordsFailure(err)
 	}
-	return a.tell(asJSON, map[string]any{"accepted": status.Revision}, a.Err, "Accepted: %s. That is on record.\n",
+	return a.tell(asJSON, map[string]any{"accepted": status.Revision}, a.Err, "Accepted: %s. That is logged.\n",
 		safe(status.Revision))
 }
 

@@ -241,7 +241,7 @@ func (d *leaseDemo) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.step("Each step is on record: who lent what to whom, who used it, who took it back")
+	d.step("Each step is logged: who lent what to whom, who used it, who took it back")
 	table := newTable("   SEQ", "WHAT", "DECISION", "BY", "AGENT", "ABOUT").alignRight(0)
 	for i := range events {
 		e := &events[i]

@@ -284,7 +284,7 @@ func checkOf(k wire.Sink) string {
 }
 
 func adviceFor(k wire.Sink) string {
-	effect := "Events go on record without it, and it is caught up when it works again."
+	effect := "belay logs events without it, and catches it up when it works again."
 	if k.Kind == wire.SinkRecordings {
 		effect = "Actions go on; their full inputs are lost until it can be written, and counted."
 	}

@@ -123,7 +123,7 @@ func (a *App) latchClear(ctx context.Context, key wire.Session, sign orderFlags,
 	case err != nil:
 		return recordsFailure(err)
 	}
-	return a.tell(asJSON, map[string]any{"cleared": key}, a.Err, "Cleared: %s may go on. That is on record.\n", held(key))
+	return a.tell(asJSON, map[string]any{"cleared": key}, a.Err, "Cleared: %s may go on. That is logged.\n", held(key))
 }
 
 func notLatched(key wire.Session) error {

@@ -31,7 +31,7 @@ func (a *App) leaseRevokeCmd() *cobra.Command {
 			if prefix {
 				what = "Every lease at or below " + safe(args[0])
 			}
-			return a.tell(*asJSON, map[string]any{"revoked": r}, a.Err, "%s is taken back, and that is on record.\n", what)
+			return a.tell(*asJSON, map[string]any{"revoked": r}, a.Err, "%s is taken back, and that is logged.\n", what)
 		},
 	}
 	asJSON = jsonFlag(cmd)

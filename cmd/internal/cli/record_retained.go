@@ -59,7 +59,7 @@ func (a *App) recordRetained(ctx context.Context, options recordOptions) error {
 		return recordsFailure(err)
 	}
 	if join.Wanted() == 0 {
-		return failure("no event matches", "`belay events query` shows what is on record.")
+		return failure("no event matches", "`belay events query` shows the events of the log.")
 	}
 	file, err := a.createRecording(options.out, options.seal, localHeader(recording.SourceKept))
 	if err != nil {

@@ -206,7 +206,7 @@ func (a *App) replayShadow(ctx context.Context, options replayOptions, out *outp
 	}
 	if !seen {
 		fmt.Fprintln(a.Err,
-			"No hook in observe mode has seen anything that is on record. `mode: observe` in belay.yaml binds one.")
+			"No hook in observe mode has seen anything that is in the log. `mode: observe` in belay.yaml binds one.")
 	}
 	text.End(source, 0)
 	return a.reportReplay(text, options, out)

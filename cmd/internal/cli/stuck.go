@@ -28,5 +28,5 @@ func (a *App) stopWhenStuck(ctx context.Context, log *slog.Logger, stuck <-chan 
 func stuckError(hooks []string) error {
 	return &exitError{code: ExitRestart, text: "hooks ignored their deadline and still run: " +
 		safe(strings.Join(hooks, ", ")),
-		hint: "This process has ended for that: start it again. Everything that it was asked is decided and on record."}
+		hint: "This process has ended for that: start it again. Everything that it was asked is decided and logged."}
 }
