@@ -12,7 +12,7 @@ import (
 type function struct {
 	name  string
 	fn    api.Function // nil: there is no such export
-	stack *[]byte      // see stackOf
+	stack stack
 }
 
 // function returns the export of the name, or nil.
@@ -42,22 +42,37 @@ func (i *instance) dropStacks() {
 }
 
 func (f *function) stackSize() int {
-	if f.stack == nil {
-		return 0
+	switch s := &f.stack; {
+	case s.bytes != nil:
+		return cap(*s.bytes)
+	case s.words != nil:
+		return 8 * cap(*s.words)
 	}
-	return cap(*f.stack)
+	return 0
 }
 
-// stackOf returns the field of a function that is its stack, as it is at any time; nil where the engine has none
-// between calls. The engine keeps the field to itself; a test tells when it is no longer found.
-func stackOf(fn api.Function) *[]byte {
+// stack is the field of a function that is its stack, as it is at any time: bytes of the compiler's code, or words of the
+// interpreter; neither where the engine has none between calls.
+type stack struct {
+	bytes *[]byte
+	words *[]uint64
+}
+
+// stackOf finds the stack of a function. The engine keeps the field to itself; a test tells when it is no longer found.
+func stackOf(fn api.Function) (s stack) {
 	v := reflect.ValueOf(fn)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
-		return nil
+		return s
 	}
-	stack := v.Elem().FieldByName("stack")
-	if !stack.IsValid() || stack.Type() != reflect.TypeFor[[]byte]() {
-		return nil
+	field := v.Elem().FieldByName("stack")
+	if !field.IsValid() {
+		return s
 	}
-	return (*[]byte)(stack.Addr().UnsafePointer())
+	switch field.Type() {
+	case reflect.TypeFor[[]byte]():
+		s.bytes = (*[]byte)(field.Addr().UnsafePointer())
+	case reflect.TypeFor[[]uint64]():
+		s.words = (*[]uint64)(field.Addr().UnsafePointer())
+	}
+	return s
 }

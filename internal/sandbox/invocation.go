@@ -28,7 +28,7 @@ type invocation struct {
 	init     bool       // start or _initialize is running
 	initial  initRecord // what they did to the session
 	slice    int64      // fuel after which the run gives way and looks at the deadline
-	yielded  int64      // that was used when it last did
+	yielded  int64      // the end of the slice that was used when it last did
 	stdio    [2]lineBuffer
 
 	// hookCtx carries the deadline to handlers; remade when the deadline moves.
@@ -102,11 +102,11 @@ func (inv *invocation) refill(left int64) int64 {
 		inv.inst.setFuel(next)
 		inv.end(phases.NewFault(phases.KindFuel, textFuel, err))
 	}
-	used := inv.account.Used(next)
-	if used-inv.yielded < inv.slice {
+	more := inv.account.Used(next) - inv.yielded
+	if more < inv.slice {
 		return next
 	}
-	inv.yielded = used
+	inv.yielded += more - more%inv.slice // counted from where it looked, a guest would reach two slices without a look
 	runtime.Gosched()
 	if why := inv.late(); why != nil {
 		inv.inst.setFuel(next)

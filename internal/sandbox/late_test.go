@@ -67,3 +67,41 @@ func TestStopsWithinASlice(t *testing.T) {
 		}
 	}
 }
+
+// However much the stretches differ after which a guest asks for more fuel, it is looked at once in each slice.
+func TestNoSliceWithoutALook(t *testing.T) {
+	m := load(t, open(t, Options{}), guest(t, "hogs"))
+	inst, err := m.instances.acquire(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.instances.release(inst, false, time.Now())
+	for _, slice := range []int64{0, 1000} {
+		for _, stretches := range [][]int64{{1, 1}, {1, 500}, {500, 1}, {999, 500, 1}, {7, 90_000_000, 1, 1}} {
+			ctx := &looks{Context: t.Context()}
+			inv := newInvocation(ctx, m, &RunRequest{Slice: slice, Fuel: 1 << 40, Timeout: -1,
+				Session: session(t, phases.PrePlan, lsAction)}, time.Now())
+			inv.inst = inst
+			last, n := int64(0), 0 // where it was looked at, in slices, and how often
+			for k := range 2000 {
+				left := inv.refill(-stretches[k%len(stretches)])
+				if now := inv.account.Used(left) / inv.slice; ctx.n > n {
+					last, n = now, ctx.n
+				} else if now != last {
+					t.Fatalf("slices of %d, stretches of %v: no look in slice %d after one in %d", inv.slice, stretches, now, last)
+				}
+			}
+			if n < 1 {
+				t.Errorf("slices of %d, stretches of %v: no look", inv.slice, stretches)
+			}
+		}
+	}
+}
+
+// looks counts how often a run asks whether it must stop.
+type looks struct {
+	context.Context
+	n int
+}
+
+func (c *looks) Err() error { c.n++; return nil }

@@ -353,27 +353,32 @@ func TestWhichInstancesAreUsedAgain(t *testing.T) {
 	}
 }
 
-// A deep recursion leaves no long stack with an instance that waits.
+// A deep recursion leaves no long stack with an instance that waits, whatever engine has run it.
 func TestIdleInstancesHaveShortStacks(t *testing.T) {
-	m := load(t, open(t, Options{}), guest(t, "hogs"))
-	inst, err := m.instances.acquire(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.instances.release(inst, false, time.Now())
-	inv := newInvocation(t.Context(), m, &RunRequest{Phase: phases.PostReceive, Timeout: -1,
-		Session: session(t, phases.PostReceive, lsAction)}, testTime)
-	inv.deadline, inv.inst = testTime.AddDate(9, 0, 0), inst
-	if _, f := inv.callExport(inv.callContext(), string(phases.PostReceive), true); f == nil || f.Text != textStack {
-		t.Fatal(f)
-	}
-	inst.function(string(phases.PreSend))
-	if n := inst.functions[0].stackSize(); n <= maxStack {
-		t.Fatalf("a recursion to the bound left a stack of %d bytes: it is not found where it was", n)
-	}
-	inst.dropStacks()
-	if len(inst.functions) != 1 || inst.functions[0].name != string(phases.PreSend) {
-		t.Errorf("kept are %v", inst.functions)
+	for _, interpreter := range []bool{false, true} {
+		m := load(t, open(t, Options{Interpreter: interpreter}), guest(t, "hogs"))
+		inst, err := m.instances.acquire(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.instances.release(inst, false, time.Now())
+		inv := newInvocation(t.Context(), m, &RunRequest{Phase: phases.PostReceive, Timeout: -1,
+			Session: session(t, phases.PostReceive, lsAction)}, testTime)
+		inv.deadline, inv.inst = testTime.AddDate(9, 0, 0), inst
+		if _, f := inv.callExport(inv.callContext(), string(phases.PostReceive), true); f == nil || f.Text != textStack {
+			t.Fatal(f)
+		}
+		inst.function(string(phases.PreSend))
+		n := inst.functions[0].stackSize()
+		t.Logf("interpreter %v: %d bytes", interpreter, n)
+		if n <= maxStack {
+			t.Fatalf("interpreter %v: a recursion to the bound left a stack of %d bytes: it is not found where it was",
+				interpreter, n)
+		}
+		inst.dropStacks()
+		if len(inst.functions) != 1 || inst.functions[0].name != string(phases.PreSend) {
+			t.Errorf("interpreter %v: kept are %v", interpreter, inst.functions)
+		}
 	}
 	if none := (&function{stack: stackOf(nil)}).stackSize(); none != 0 {
 		t.Errorf("no function has a stack of %d bytes", none)
