@@ -56,3 +56,29 @@ func TestDesksAreForOne(t *testing.T) {
 		t.Error("something of a Redactor is left on a desk that is free")
 	}
 }
+
+// A text with very many findings leaves no list of that length to the next one, nor anything in the lists that stay.
+func TestRoomsStaySmall(t *testing.T) {
+	var d detector
+	line := "password=Zk3vQ9xWb7TnRf2LpYc8 \\x41\n"
+	if found := d.find(strings.Repeat(line, maxKept+1)); len(found) <= maxKept {
+		t.Fatalf("%d findings are too few for this test", len(found))
+	}
+	if found := d.find(strings.Repeat(line, 10)); len(found) != 10 {
+		t.Fatalf("%d findings", len(found))
+	}
+	for _, r := range d.rooms.free {
+		c := &r.census
+		if n := max(cap(r.found), cap(r.bare.cuts), cap(c.runs), cap(c.names), cap(c.pairs)); n > maxKept {
+			t.Errorf("a list with room for %d stays", n)
+		}
+		for _, f := range r.found[:cap(r.found)] {
+			if f != (Finding{}) {
+				t.Errorf("%v stays in a room", f)
+			}
+		}
+		if r.bare.text != "" || r.view != nil {
+			t.Error("a text stays in a room")
+		}
+	}
+}

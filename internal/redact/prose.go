@@ -9,6 +9,7 @@ import (
 // key X". The value has to look generated, because sentences about secrets are
 // common. It is told where names may end.
 func findProse(s string, names []int32, add func(kind string, from, to int)) {
+	var groups fourGroups
 	for _, p := range names {
 		i := int(p)
 		if i < 2 {
@@ -64,7 +65,7 @@ func findProse(s string, names []int32, add func(kind string, from, to int)) {
 			at++
 		}
 		if kind == "password" && hasSuffixFold(s[:from], "app ") {
-			if to := fourGroups(s, at); to > 0 {
+			if to := groups.at(s, at); to > 0 {
 				add(kind, at, to)
 				continue
 			}
@@ -87,29 +88,41 @@ func findProse(s string, names []int32, add func(kind string, from, to int)) {
 	}
 }
 
-// fourGroups returns the end of four groups of four small letters at or behind s[at:] in the same sentence, as a provider
-// of mail makes passwords for programs; 0: there are none.
-func fourGroups(s string, at int) int {
-	end := at + len(s[at:])
-	if n := strings.IndexAny(s[at:], "\n.;"); n >= 0 {
-		end = at + n
+// fourGroups are four groups of four small letters, as a provider of mail makes passwords for programs. It is what the
+// last look found: a sentence that names many passwords is gone over once, not for each of them.
+type fourGroups struct {
+	from, end int // what was looked at; end is 0 when there are four groups
+	to        int // where the first of them end; 0: there are none
+}
+
+const lenGroups = len("abcd efgh ijkl mnop")
+
+// at returns the end of four groups at or behind s[at:] in the same sentence; 0: there are none. Precondition: no letter
+// stands before s[at].
+func (g *fourGroups) at(s string, at int) int {
+	if at >= g.from && (g.to > 0 && at <= g.to-lenGroups || g.to == 0 && at < g.end) {
+		return g.to
 	}
-	run, groups, begin := 0, 0, at
-	for i := at; i <= end; i++ {
+	*g = fourGroups{from: at}
+	for run, groups := 0, 0; ; at++ {
+		ends := at == len(s) || strings.IndexByte("\n.;", s[at]) >= 0
 		switch {
-		case i < end && lowerByte(s[i]):
+		case !ends && lowerByte(s[at]):
 			run++
 			continue
-		case run == 4 && groups == 3 && begin > 0:
-			return i
-		case run == 4 && i < end && s[i] == ' ':
+		case run == 4 && groups == 3:
+			g.to = at
+			return at
+		case ends:
+			g.end = at
+			return 0
+		case run == 4 && s[at] == ' ':
 			groups++
 		default:
 			groups = 0
 		}
 		run = 0
 	}
-	return 0
 }
 
 func hasSuffixFold(s, end string) bool {

@@ -35,7 +35,9 @@ func (d *detector) room() *room {
 // leave gives a room back; nothing of its text stays in it.
 func (d *detector) leave(r *room) {
 	clear(r.found)
-	r.found, r.view, r.whole = r.found[:0], nil, false
+	if r.found, r.view, r.whole = r.found[:0], nil, false; cap(r.found) > maxKept {
+		r.found = nil
+	}
 	r.census.trim()
 	if r.bare.text = ""; cap(r.bare.cuts) > maxKept {
 		r.bare.cuts = nil

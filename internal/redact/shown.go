@@ -69,15 +69,17 @@ func findPrinted(s, mark string, add func(kind string, from, to int)) {
 
 // findWords has the words of each line behind a mark looked at, without their quotes.
 func findWords(s, mark string, look func(words [][2]int)) {
+	end := -1 // of the line, which may have many marks
 	for at := 0; ; {
 		i := strings.Index(s[at:], mark)
 		if i < 0 {
 			return
 		}
 		at += i + len(mark)
-		end := at + len(s[at:])
-		if n := strings.IndexByte(s[at:], '\n'); n >= 0 {
-			end = at + n
+		if at > end {
+			if end = len(s); strings.IndexByte(s[at:], '\n') >= 0 {
+				end = at + strings.IndexByte(s[at:], '\n')
+			}
 		}
 		var words [][2]int
 		for at < end && len(words) < 8 {
