@@ -86,3 +86,70 @@ func TestRenewAllocatesNothing(t *testing.T) {
 		t.Errorf("no configuration is %q", got)
 	}
 }
+
+// Whatever a turn has left in a session, no member of it is there after Renew.
+func TestRenewResetsEachMember(t *testing.T) {
+	cfg := SessionConfig{Phase: phases.PrePlan, Pass: phases.PassValidate, Input: jsontext.Value(`{"kind":"message"}`),
+		Action: jsontext.Value(`{"kind":"message","text":"x"}`), Time: time.Unix(1, 0)}
+	want, err := NewSession(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := new(Session)
+	v := reflect.ValueOf(used).Elem()
+	for i := range v.NumField() {
+		if v.Type().Field(i).Name == "null" { // what it says is always the same
+			continue
+		}
+		f := reflect.NewAt(v.Field(i).Type(), v.Field(i).Addr().UnsafePointer()).Elem()
+		if fill(f, 0); f.IsZero() {
+			t.Errorf("the test leaves %s empty", v.Type().Field(i).Name)
+		}
+	}
+	if err := used.Renew(&cfg); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(want, used) {
+		t.Errorf("a new session is\n%+v, the renewed one\n%+v", want, used)
+	}
+}
+
+// fill gives a value something in each of its parts that can be filled.
+func fill(v reflect.Value, depth int) {
+	if depth > 6 {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.String:
+		v.SetString("left")
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth+1)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 2))
+		fill(v.Index(0), depth+1)
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, depth+1)
+		fill(value, depth+1)
+		v.SetMapIndex(key, value)
+	case reflect.Func:
+		v.Set(reflect.MakeFunc(v.Type(), func([]reflect.Value) []reflect.Value { panic("called") }))
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), depth+1)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Field(i)
+			fill(reflect.NewAt(f.Type(), f.Addr().UnsafePointer()).Elem(), depth+1)
+		}
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -130,6 +132,47 @@ func TestExamplesOnBothEngines(t *testing.T) {
 			if one.Kind == phases.KindTrap || one.Kind == phases.KindHostcall {
 				t.Errorf("%s, %s: %s %s", path, p, one.Kind, one.Cause)
 			}
+		}
+	}
+}
+
+// Runs begin while the module is closed, twice at once: those that begin have ended when either Close returns, and none
+// begins after that.
+func TestCloseBesideRuns(t *testing.T) {
+	e := open(t, Options{})
+	file := guest(t, "guard")
+	for range 40 {
+		m := load(t, e, file)
+		var inside, after atomic.Int64
+		var closed atomic.Bool
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for late := closed.Load(); ; late = closed.Load() {
+					if !m.enter() {
+						return
+					}
+					if inside.Add(1); late {
+						after.Add(1)
+					}
+					runtime.Gosched()
+					inside.Add(-1)
+					m.leave()
+				}
+			})
+		}
+		for range 2 {
+			all.Go(func() {
+				m.Close()
+				if n := inside.Load(); n != 0 {
+					t.Errorf("%d runs are under way in a closed module", n)
+				}
+				closed.Store(true)
+			})
+		}
+		all.Wait()
+		if n := after.Load(); n != 0 || m.runs.Load() != closedRuns {
+			t.Fatalf("%d runs began after the module was closed; the count is %d", n, m.runs.Load()-closedRuns)
 		}
 	}
 }
