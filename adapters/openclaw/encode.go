@@ -107,8 +107,9 @@ func place(v *payload.Object, hook, ptr string, final, event jsontext.Value) (wh
 	get := func(at string) jsontext.Value { value, _ := phases.Get(final, at); return value }
 	switch hook {
 	case "before_model_resolve":
-		if model := get("/model"); ptr == "/model" && model.Kind() == '"' {
-			v.Raw("modelOverride", model)
+		// OpenClaw goes on with the model that it had where the name is empty.
+		if model, ok := phases.GetString(final, "/model"); ptr == "/model" && ok && strings.TrimSpace(model) != "" {
+			v.Raw("modelOverride", get(ptr))
 			return ""
 		}
 	case "message_sending":

@@ -2,6 +2,7 @@ package openclaw_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -250,4 +251,24 @@ func TestBlocksGolden(t *testing.T) {
 		}
 	}
 	golden(t, "blocks.json", pretty(t, out))
+}
+
+// TestAnEmptyModelIsNoModel: OpenClaw goes on with the model that it had where a hook's has no name, so that the step is
+// blocked.
+func TestAnEmptyModelIsNoModel(t *testing.T) {
+	payload := payloadOf(t, "events.before_model_resolve")
+	for model, want := range map[string]bool{`"local/other"`: false, `""`: true, `" "`: true} {
+		ans, err := adapters.Run(t.Context(), openclaw.New(), payload, adapters.Options{},
+			func(_ context.Context, step adapters.Step) (phases.Verdict, error) {
+				action, err := phases.Set(step.Invocation.Action, "/model", jsontext.Value(model))
+				return phases.Verdict{Phase: step.Invocation.Phase, Decision: phases.Allow, Action: action,
+					Changed: []string{"/model"}, Event: &phases.EventRef{Seq: 1, ID: "e"}}, err
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := held("before_model_resolve", payload, ans); got != want {
+			t.Errorf("%s: held %v, want %v: %s", model, got, want, ans.Stdout)
+		}
+	}
 }
