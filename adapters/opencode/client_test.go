@@ -21,8 +21,8 @@ type answer struct {
 }
 
 type changeOfOne struct {
-	Path  *string          `json:"path"`
-	Value *json.RawMessage `json:"value"`
+	Path  *string         `json:"path"`
+	Value json.RawMessage `json:"value"` // nil: it stands there without one; null is a value
 }
 
 // readAnswer reads an answer as strictly as the plugin does.
@@ -81,13 +81,13 @@ func react(event string, payload []byte, ans adapters.Answer) effect {
 }
 
 // put makes a change; a nil value takes a member out.
-func (e *effect) put(path string, value *json.RawMessage) {
+func (e *effect) put(path string, value json.RawMessage) {
 	if value != nil {
 		if path == "" {
-			e.output = jsontext.Value(*value)
+			e.output = jsontext.Value(value)
 			return
 		}
-		if next, err := phases.Set(e.output, path, jsontext.Value(*value)); err == nil {
+		if next, err := phases.Set(e.output, path, jsontext.Value(value)); err == nil {
 			e.output = next
 		}
 		return
@@ -100,8 +100,7 @@ func (e *effect) put(path string, value *json.RawMessage) {
 	}
 	delete(m, strings.NewReplacer("~1", "/", "~0", "~").Replace(path[at+1:]))
 	b, _ := json.Marshal(m)
-	raw := json.RawMessage(b)
-	e.put(path[:at], &raw)
+	e.put(path[:at], b)
 }
 
 // held reports whether what a hook blocked does not happen.
