@@ -69,18 +69,14 @@ func findPrinted(s, mark string, add func(kind string, from, to int)) {
 
 // findWords has the words of each line behind a mark looked at, without their quotes.
 func findWords(s, mark string, look func(words [][2]int)) {
-	end := -1 // of the line, which may have many marks
+	line := lineEnd(-1) // a line may have many marks
 	for at := 0; ; {
 		i := strings.Index(s[at:], mark)
 		if i < 0 {
 			return
 		}
 		at += i + len(mark)
-		if at > end {
-			if end = len(s); strings.IndexByte(s[at:], '\n') >= 0 {
-				end = at + strings.IndexByte(s[at:], '\n')
-			}
-		}
+		end := line.of(s, at)
 		var words [][2]int
 		for at < end && len(words) < 8 {
 			for at < end && (s[at] == ' ' || s[at] == '\t') {
@@ -97,6 +93,20 @@ func findWords(s, mark string, look func(words [][2]int)) {
 		}
 		look(words)
 	}
+}
+
+// lineEnd is where the line ends that was looked at last. It is searched for once, not from each place in the line.
+type lineEnd int
+
+// of returns the end of the line of s[at:]. Precondition: the place is behind the last one, if there was one.
+func (l *lineEnd) of(s string, at int) int {
+	if at > int(*l) {
+		*l = lineEnd(len(s))
+		if n := strings.IndexByte(s[at:], '\n'); n >= 0 {
+			*l = lineEnd(at + n)
+		}
+	}
+	return int(*l)
 }
 
 // addWord adds a word that is a secret by its place.
