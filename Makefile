@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ test-spec: ## the whole WebAssembly spec test suite, instrumented and not
 
 test-bombs: ## measure what the engine takes to compile bombs, and each instruction, against our estimate
 	BELAY_BOMBS=1 $(GO) test -timeout 60m -run Bomb -v ./internal/sandbox/...
+
+test-prices: ## each instruction and each analysis beside plain code, by the closer bounds, which hold on the processors that the prices were measured on (AMD EPYC; a minute on an idle machine)
+	BELAY_PRICES=1 $(GO) test -count=1 -timeout 10m -run 'TestPricesAreInProportion|TestHostcallsArePricedByTheirWork' -v ./internal/sandbox ./internal/sandbox/meter
 
 test-plugins: ## the TypeScript plugins for agent runtimes: types, tests, and that the committed file is what they build to
 	scripts/test-plugins

@@ -34,6 +34,7 @@ var others = map[string]string{
 	"cmd/internal/cli/reviewer.go passphrase":                 "the terminal",
 	"cmd/internal/cli/approvals_terminal.go decideAtTerminal": "the terminal",
 	"cmd/internal/cli/record_file.go recordingPassphrase":     "the terminal",
+	"cmd/internal/cli/resident_linux.go releaseProgram":       "the kernel's own list of this process",
 }
 
 // opens are the functions of the standard library, and of the system's calls, with which
