@@ -189,7 +189,7 @@ func (a *App) evalAsk(ctx context.Context, options evalOptions) error {
 			return err
 		}
 		defer closeIn()
-		return a.evalLines(ctx, host, in, options.holds)
+		return a.evalLines(ctx, host, in)
 	}
 	src, err := a.readInvocation(ctx, options.file)
 	if err != nil {
@@ -216,7 +216,6 @@ func (a *App) evalAsk(ctx context.Context, options evalOptions) error {
 	if verdict, err = a.afterDecision(ctx, options, src, verdict); err != nil {
 		return failureBy(err, "The action counts as blocked.")
 	}
-	noteHeld(&verdict, src, options.holds)
 	if !a.word.Take() {
 		return exitWith(ExitError) // the process has said that it is too late
 	}

@@ -24,7 +24,7 @@ type lineError struct {
 
 // evalLines answers one verdict a line, in order. A bad line gets an error
 // object with its number, and the lines after it are still read.
-func (a *App) evalLines(ctx context.Context, host asker, in io.Reader, holds bool) error {
+func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 	out := bufio.NewWriter(a.Out)
 	r := bufio.NewReaderSize(in, 64<<10)
 	bad := 0
@@ -47,7 +47,6 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader, holds boo
 			bad++
 			answer = lineError{Line: n, Decision: phases.Block, Kind: phases.KindProtocol, Error: safe(lineProblem(err))}
 		} else {
-			noteHeld(&v, line, holds)
 			answer = v
 		}
 		b, jerr := encodeJSON(answer, false)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -226,6 +227,27 @@ func TestOpenShellsReachTheKernel(t *testing.T) {
 			`,"tool_name":"`+tool+`","tool_input":{"command":"bash"},"tool_use_id":"t"`), adapters.Options{})
 		if out.Err != nil || len(h.options) != 1 || h.options[0].UnseenInput != want {
 			t.Errorf("%s: %+v, %+v", tool, h.options, out)
+		}
+	}
+}
+
+// A caller that holds the action to its scopes itself is told, by each way in, what it must enforce.
+func TestWireSaysWhatTheCallerEnforces(t *testing.T) {
+	h := &host{invoke: func(inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error) {
+		v, err := allow(inv, o)
+		v.Scopes = inv.Scopes
+		return v, err
+	}}
+	for says, want := range map[string]bool{"true": true, "false": false} {
+		src := `{"phase":"pre_tool","holds_scopes":` + says + `,"scopes":{"fs_read":["/w/**"],"fs_write":["*"],"net":["*"],` +
+			`"tools":["*"]},"action":{"tool":"read","args":{"file_path":"/w/a"}}}`
+		v, err := dispatch.Wire(t.Context(), h, []byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const note = "you must enforce: read only /w/**. belay has not held the action to these scopes"
+		if slices.Contains(v.Notes, note) != want {
+			t.Errorf("holds_scopes %s: %q", says, v.Notes)
 		}
 	}
 }

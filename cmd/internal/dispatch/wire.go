@@ -38,7 +38,11 @@ func Wire(ctx context.Context, host Host, src []byte) (v phases.Verdict, err err
 	tellRuns(&req.Invocation)
 	v, err = host.InvokeWith(ctx, req.Invocation,
 		kernel.InvokeOptions{HoldsScopes: req.HoldsScopes, ParentScopes: req.ParentScopes})
-	return complete(v, req.Invocation, err), nil
+	v = complete(v, req.Invocation, err)
+	if req.HoldsScopes {
+		noteHeld(&v)
+	}
+	return v, nil
 }
 
 // named returns what names an invocation that is not valid, as far as it is JSON: an

@@ -1,4 +1,4 @@
-package cli
+package dispatch
 
 import (
 	"strings"
@@ -7,26 +7,18 @@ import (
 )
 
 // noteHeld adds to the verdict what a caller must enforce that has declared to hold the action to its scopes itself
-// (holds_scopes): belay has not checked it. said is that declaration by --holds-scopes; src is the invocation.
-func noteHeld(v *phases.Verdict, src []byte, said bool) {
+// (holds_scopes): belay has not checked it.
+func noteHeld(v *phases.Verdict) {
 	if !v.Runs() {
 		return
 	}
-	limits := scopeLimits(&v.Scopes)
-	if len(limits) == 0 {
-		return
+	if limits := scopeLimits(&v.Scopes); len(limits) > 0 {
+		v.Notes = append(v.Notes, "you must enforce: "+strings.Join(limits, "; ")+
+			". belay has not held the action to these scopes")
 	}
-	if !said {
-		req, err := phases.DecodeRequest(src)
-		if err != nil || !req.HoldsScopes {
-			return
-		}
-	}
-	v.Notes = append(v.Notes, "you must enforce: "+strings.Join(limits, "; ")+
-		". belay has not held the action to these scopes")
 }
 
-const maxScopeText = 300 // of one kind of scope, in runes
+const maxScopeText = 300 // of one kind of scope, in bytes
 
 // scopeLimits says of each kind of scope that is restricted what it leaves.
 func scopeLimits(s *phases.Scopes) []string {
@@ -46,7 +38,7 @@ func scopeLimits(s *phases.Scopes) []string {
 		case len(k.scope) == 0:
 			out = append(out, k.not)
 		default:
-			out = append(out, k.may+oneLine(strings.Join(k.scope, ", "), maxScopeText))
+			out = append(out, k.may+phases.SafeLine(strings.Join(k.scope, ", "), maxScopeText))
 		}
 	}
 	return out
