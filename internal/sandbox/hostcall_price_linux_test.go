@@ -248,7 +248,7 @@ func slicesOf(s string, n int) []string {
 // processor it may take dearestCallAnywhere: one took 13.2 times as long.
 const (
 	dearestCall         = 8
-	dearestCallAnywhere = 3 * dearestCall
+	dearestCallAnywhere = 2 * dearestCall
 )
 
 // What analyses take is in proportion to what they charge, whatever they are given. With
