@@ -40,6 +40,7 @@ func layers() map[string][]string {
 		"internal/mutants/...": {"internal/mutants"},
 		"internal/files":       nil,
 		"internal/peercred":    nil,
+		"internal/system":      {"internal/files", "internal/peercred", "internal/strictyaml"},
 		"internal/every":       nil,
 		"hooks-sdk":            nil,
 		"hooks-sdk/abi":        nil,

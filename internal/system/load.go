@@ -1,0 +1,66 @@
+package system
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/peercred"
+	"github.com/belay-hooks/belay/internal/strictyaml"
+)
+
+// Load reads /etc/belay/system.yaml. Errors are of class ErrNone where there is no such file, ErrUntrusted where
+// another user than root can have written it or put it there, and ErrConfig; all but ErrNone mean that nothing may
+// go on. Safe for concurrent use.
+func Load() (*Config, error) { return load("/", 0) }
+
+// load is Load for files below root that belong to owner: a test is not always root.
+func load(root string, owner int) (*Config, error) {
+	path := filepath.Join(root, ConfigFile)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{Path: ConfigFile, Reason: "does not exist", Class: ErrNone, Cause: err}
+	}
+	for _, part := range []string{"", filepath.Dir(ConfigDir), ConfigDir, ConfigFile} {
+		if err := owned(filepath.Join(root, part), owner); err != nil {
+			return nil, err
+		}
+	}
+	src, err := files.Read(path, strictyaml.MaxSize)
+	if err != nil {
+		return nil, &Error{Path: ConfigFile, Reason: "cannot be read: " + err.Error(), Class: ErrUntrusted, Cause: err}
+	}
+	return Parse(src)
+}
+
+// owned says why a file or directory on the way is not the owner's alone. A link is never followed: where it leads
+// would have to be looked at in the same way.
+func owned(path string, owner int) error {
+	untrusted := func(reason string, cause error) error {
+		return &Error{Path: path, Reason: reason, Class: ErrUntrusted, Cause: cause}
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return untrusted("cannot be looked at: "+err.Error(), err)
+	}
+	uid, ok := peercred.Owner(fi)
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		return untrusted("is a link: it must be a file or directory of its own", nil)
+	case !fi.IsDir() && !fi.Mode().IsRegular():
+		return untrusted("is no regular file", nil)
+	case !ok || uid != owner:
+		return untrusted("does not belong to root: chown root it", nil)
+	case fi.Mode().Perm()&0o022 != 0:
+		return untrusted("can be written by others than root: chmod go-w it", nil)
+	}
+	return nil
+}
+
+// Active reports whether system mode is on: the file is there, whatever it says. It is as cheap as one system call,
+// for programs that start for each event of an agent.
+func Active() bool {
+	_, err := os.Lstat(ConfigFile)
+	return !errors.Is(err, fs.ErrNotExist)
+}
