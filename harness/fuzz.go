@@ -19,7 +19,7 @@ type FuzzOptions struct {
 
 	Seed uint64
 	Runs int // 0: until Time is over, else 20,000
-	// Time bounds the search by the clock; 0 does not. How many runs fit into a time
+	// Time bounds all of it by the clock, the making small included; 0 does not. How many runs fit into a time
 	// differs from run to run.
 	Time time.Duration
 

@@ -29,7 +29,7 @@ type job struct {
 
 	ended   func() bool // it need not begin any more
 	done    chan struct{}
-	skipped bool
+	skipped bool // it was not run, or cut off by the time
 	tried   attempt
 	res     *result // nil: nothing was run
 	bad     []verdictOn
@@ -107,6 +107,20 @@ func (h *hand) run(ctx context.Context, j *job) {
 			j.bad = judge(t.plan, j.res)
 		} else if j.mayNotLoad && !errors.Is(j.err, kernel.ErrOverran) {
 			j.res, j.err = nil, nil
+		}
+	}
+	if ctx.Err() != nil { // a run that was cut off tells nothing, and its kernel may have a fault of it
+		j.skipped, j.res, j.err, j.bad = true, nil, nil, nil
+		h.renew()
+	}
+}
+
+// renew has the next run made by new kernels.
+func (h *hand) renew() {
+	for _, s := range []*subject{h.compiled, h.interpreted} {
+		if s != nil {
+			s.close()
+			clear(s.rigs)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,6 +42,7 @@ type fuzzer struct {
 	large   int  // inputs of the corpus that are large
 	made    bool // the last configuration was made from the schema
 	runs    int
+	some    atomic.Bool // something is found
 	refused int
 	steps   int
 	started time.Time
@@ -58,7 +60,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 }
 
 func (f *fuzzer) run(ctx context.Context) (*Result, error) {
-	inner := context.WithoutCancel(ctx) // a run that has begun ends by itself
+	// A run that has begun ends by itself, or with the time that was given.
+	inner, cancel := f.limit(context.WithoutCancel(ctx))
+	defer cancel()
 	f.checkMade(inner)
 	f.crew = newCrew(inner, f.o.Workers, f.hand)
 	defer f.crew.close()
@@ -66,9 +70,7 @@ func (f *fuzzer) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	ended := f.ended(ctx)
-	over := func(running int) bool {
-		return ended() || len(f.order) >= maxFindings || f.o.Runs > 0 && f.runs+running >= f.o.Runs
-	}
+	over := func(running int) bool { return ended() || len(f.order) >= maxFindings || f.spent(running) }
 	if err := f.pipe(f.next, over, ended); err != nil {
 		return nil, err
 	}
@@ -78,12 +80,8 @@ func (f *fuzzer) run(ctx context.Context) (*Result, error) {
 	return f.result(ctx)
 }
 
-// ended returns whether the search is over by the context or by the clock.
-func (f *fuzzer) ended(ctx context.Context) func() bool {
-	return func() bool { return ctx.Err() != nil || f.o.Time > 0 && time.Since(f.started) >= f.o.Time }
-}
-
 func newFuzzer(ctx context.Context, options Options) (*fuzzer, error) {
+	started := time.Now()
 	desc, err := options.Bench.Describe(options.Module)
 	if err != nil {
 		return nil, hookError(err)
@@ -104,7 +102,7 @@ func newFuzzer(ctx context.Context, options Options) (*fuzzer, error) {
 		o: options, desc: desc, rng: rng, m: newMutator(rng, options.Module), seen: map[string]bool{},
 		found: map[string]*Finding{},
 		stats: map[phases.Phase]*PhaseStats{}, counts: map[Count]int{}, swept: map[phases.Phase]int{},
-		padded: map[phases.Phase]int{}, started: time.Now(), told: time.Now(),
+		padded: map[phases.Phase]int{}, started: started, told: started,
 	}
 	configs, err := f.configs(ctx)
 	if err != nil {
@@ -175,7 +173,7 @@ func (f *fuzzer) begin(ctx context.Context) error {
 		}
 	}
 	ended := f.ended(ctx)
-	over := func(running int) bool { return ended() || f.o.Runs > 0 && f.runs+running >= f.o.Runs }
+	over := func(running int) bool { return ended() || f.spent(running) }
 	if err := f.pipe(list(jobs), over, ended); err != nil {
 		return err
 	}
@@ -286,6 +284,7 @@ func (f *fuzzer) report(bad verdictOn, how string, r *repro) {
 		Text: phases.SafeLine(bad.text, 300), How: how, Seen: 1, Run: f.runs, key: bad.key, repro: r}
 	f.found[bad.key] = n
 	f.order = append(f.order, n)
+	f.some.Store(true)
 }
 
 func (f *fuzzer) note(p *plan, res *result) {

@@ -31,7 +31,7 @@ func TestSoundHookHasNoFindings(t *testing.T) {
 	for _, f := range res.Findings {
 		t.Errorf("%s %s: %s; %s: %s", f.Severity, f.Class, f.Text, f.How, f.Input)
 	}
-	if res.Runs < 1500 || res.Inputs < 10 || res.Refused == 0 {
+	if res.Runs != 1500 || res.Inputs < 10 || res.Refused == 0 {
 		t.Errorf("little was tried: %+v", res)
 	}
 	tried := map[phases.Kind]bool{}

@@ -33,7 +33,7 @@ type Options struct {
 
 	Seed uint64
 	Runs int           // 0: until Time is over, else DefaultRuns
-	Time time.Duration // of the wall clock; 0: until Runs are made. How far one gets in a time differs from run to run.
+	Time time.Duration // of the wall clock, for all of it; 0: until Runs are made. How far it gets differs.
 
 	// Inputs are invocations to begin with, in wire form, with a configuration each;
 	// those of phases that the hook does not serve are left out.

@@ -126,7 +126,8 @@ func (r *result) strength() int {
 	return 0
 }
 
-// lookContext ends at its n-th look, and never by a clock.
+// lookContext ends at its n-th look. By a clock it ends only with the time of the whole search, and then the run does
+// not count.
 type lookContext struct {
 	context.Context
 	seen, at int
@@ -137,7 +138,7 @@ func (c *lookContext) Err() error {
 	if c.at > 0 && c.seen >= c.at {
 		return context.DeadlineExceeded
 	}
-	return nil
+	return c.Context.Err()
 }
 
 func (*lookContext) Done() <-chan struct{}       { return nil }

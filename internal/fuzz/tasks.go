@@ -78,10 +78,15 @@ func (f *fuzzer) engines(e *entry) *job {
 // rerun runs inputs of the corpus once more at the end, after everything else has run.
 func (f *fuzzer) rerun(ctx context.Context) error {
 	var jobs []*job
-	for _, e := range f.corpus[:min(len(f.corpus), 64)] {
+	n := min(len(f.corpus), maxReruns)
+	if f.o.Runs > 0 {
+		n = min(n, f.o.Runs-f.runs)
+	}
+	for _, e := range f.corpus[:max(n, 0)] {
 		jobs = append(jobs, f.repeat(e))
 	}
-	return f.pipe(list(jobs), func(int) bool { return ctx.Err() != nil }, func() bool { return ctx.Err() != nil })
+	out := f.out(ctx)
+	return f.pipe(list(jobs), func(int) bool { return out() }, out)
 }
 
 func (f *fuzzer) unstable(class string, e *entry, text, a, b string) {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/recording"
@@ -18,10 +17,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-const (
-	maxShown   = 400             // bytes of an input in a finding
-	shrinkTime = 2 * time.Second // beyond the time that was given, which is given once more
-)
+const maxShown = 400 // bytes of an input in a finding
 
 // result shrinks the findings, records them and replays the recordings.
 func (f *fuzzer) result(ctx context.Context) (*Result, error) {
@@ -73,7 +69,7 @@ func (f *fuzzer) redactor() (*redact.Redactor, error) {
 
 // finishAll finishes the findings, several at once: none knows of another.
 func (f *fuzzer) finishAll(ctx context.Context) error {
-	small := func() bool { return ctx.Err() != nil || f.o.Time > 0 && time.Since(f.started) > 2*f.o.Time+shrinkTime }
+	small := f.out(ctx)
 	inner := context.WithoutCancel(ctx)
 	var jobs []*job
 	for _, n := range f.order {
