@@ -253,9 +253,43 @@ func TestDeniedWithoutSignatures(t *testing.T) {
 	if s := open(t, dir, belay.Options{}).Bindings()[0]; !strings.Contains(s.Problem, "deny list") {
 		t.Errorf("%+v", s)
 	}
-	// What comes with the binary does not depend on trust.yaml otherwise.
+	// What a broken trust.yaml denies is not known, so that what comes with the binary cannot run either.
 	writePolicy(t, dir, "x: y\n")
-	if s := open(t, dir, belay.Options{}).Bindings()[0]; s.Problem != "" || s.Tier != phases.Trusted {
+	if s := open(t, dir, belay.Options{}).Bindings()[0]; !strings.Contains(s.Problem, "/x: unknown member") {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A running belay holds what comes with the binary against the last trust.yaml that could be read: a fault neither takes
+// back a denial, nor stops what was not denied.
+func TestBuiltinsUnderAPolicyThatBroke(t *testing.T) {
+	const bound = "version: belay/v1\nhooks:\n" +
+		"- {name: a, module: 'builtin:command-guard', capabilities: [block, request_approval, shell_parse, pattern_match]}\n"
+	for _, denied := range []bool{false, true} {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, config.FileName), bound)
+		deny := "version: belay/v1\n"
+		if denied {
+			deny += "deny: {digests: ['" + open(t, dir, belay.Options{}).Bindings()[0].Digest + "']}\n"
+		}
+		writeFile(t, filepath.Join(dir, tiers.PolicyFile), deny)
+		b := open(t, dir, belay.Options{TrustPoll: 10 * time.Millisecond})
+		broken := func() bool { return strings.Contains(b.Bindings()[0].Problem, "deny list") }
+		if broken() != denied {
+			t.Fatalf("before: %+v", b.Bindings()[0])
+		}
+		writeFile(t, filepath.Join(dir, tiers.PolicyFile), deny+"x: y\n")
+		for start := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+			s, err := b.Status(t.Context())
+			if err != nil || time.Since(start) > 10*time.Second {
+				t.Fatalf("the fault is not seen: %+v, %v", s, err)
+			}
+			if v, _ := b.Invoke(t.Context(), exec("ls")); (v.Decision == phases.Block) != denied || broken() != denied {
+				t.Fatalf("denied %v: %+v, %+v", denied, v, b.Bindings()[0])
+			}
+			if s.TrustProblem != "" && strings.HasSuffix(s.Revision, "+unusable") {
+				break
+			}
+		}
 	}
 }

@@ -83,6 +83,50 @@ func TestWithoutWhatVerifiesSignatures(t *testing.T) {
 	}
 }
 
+// While trust.yaml cannot be read, a verifier holds files against the last one that could; without one it refuses all.
+func TestDeniedByTheLastPolicyThatCouldBeRead(t *testing.T) {
+	dir := trust.Dir{Path: t.TempDir()}
+	write := func(policy string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir.Path, tiers.PolicyFile), []byte(policy), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bad, other := "sha256:"+strings.Repeat("ab", 32), "sha256:"+strings.Repeat("cd", 32)
+	const broken = "{version: belay/v1, x: y}"
+	write(broken)
+	v := dir.Open(nil)
+	for _, digest := range []string{bad, other} {
+		if err := v.Denied(digest); !errors.Is(err, tiers.PolicyUnusable) {
+			t.Errorf("nothing could be read yet: %v", err)
+		}
+	}
+	if d, err := v.Decision([]byte("x"), nil); !errors.Is(err, tiers.PolicyUnusable) {
+		t.Errorf("%+v, %v", d, err)
+	}
+	write("{version: belay/v1, deny: {digests: ['" + bad + "']}}")
+	v.Refresh()
+	write(broken)
+	if !v.Refresh() || v.Problem() == "" || v.InUse() != nil {
+		t.Fatal("the fault is not seen")
+	}
+	if err := v.Denied(bad); !errors.Is(err, tiers.Revoked) {
+		t.Errorf("denied before the fault: %v", err)
+	}
+	if err := v.Denied(other); err != nil {
+		t.Errorf("not denied before the fault: %v", err)
+	}
+	if _, err := v.Prove(other, []byte("x"), nil, nil); !errors.Is(err, tiers.PolicyUnusable) {
+		t.Errorf("a file from outside: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir.Path, tiers.PolicyFile)); err != nil {
+		t.Fatal(err)
+	}
+	if v.Refresh(); v.Denied(bad) != nil {
+		t.Error("the file is gone: nothing is denied")
+	}
+}
+
 // A digest on the deny list is denied although the rest of the policy cannot be
 // used.
 func TestDigestsAreDeniedWithoutSignatures(t *testing.T) {

@@ -30,6 +30,7 @@ type Verifier struct {
 
 	mu       sync.Mutex // guards what follows
 	policy   *tiers.Policy
+	denies   *tiers.Policy // the last one that could be read; nil: none could, and what is denied is not known
 	verifier tiers.EvidenceVerifier
 	bad      error     // trust.yaml cannot be used; of class tiers.PolicyUnusable
 	until    time.Time // a window of the policy opens or closes; zero: never
@@ -49,10 +50,13 @@ func (d Dir) Open(clock kernel.Clock) *Verifier {
 
 // Refresh reads trust.yaml again and reports whether decisions may have changed.
 func (t *Verifier) Refresh() bool {
-	policy, err := t.dir.Policy()
-	err = cmp.Or(err, t.dir.verifies(policy))
+	policy, unread := t.dir.Policy()
+	err := cmp.Or(unread, t.dir.verifies(policy))
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if unread == nil {
+		t.denies = policy
+	}
 	now := t.now()
 	same := t.policy != nil && errorText(t.bad) == errorText(err) && t.policy.Digest() == policy.Digest()
 	if same && (t.until.IsZero() || now.Before(t.until)) {
@@ -143,12 +147,17 @@ func (t *Verifier) Prove(digest string, file []byte, m *tiers.Manifest,
 }
 
 // Denied returns an error of class tiers.Revoked when the file is on the deny
-// list. A hook that comes with the binary does not depend on trust.yaml otherwise.
+// list. A hook that comes with the binary does not depend on trust.yaml otherwise. While
+// trust.yaml cannot be read, the list of the last one that could be counts; where none
+// could, the error is of class tiers.PolicyUnusable.
 func (t *Verifier) Denied(digest string) error {
 	t.mu.Lock()
-	policy := t.policy
+	denies, bad := t.denies, t.bad
 	t.mu.Unlock()
-	if d := policy.Evaluate(digest, nil, nil, t.now()); d.Code == tiers.Revoked {
+	if denies == nil {
+		return bad
+	}
+	if d := denies.Evaluate(digest, nil, nil, t.now()); d.Code == tiers.Revoked {
 		return d.Err()
 	}
 	return nil

@@ -58,7 +58,8 @@ func withoutPrefix(h wire.Hook) string {
 	return cmp.Or(text, h.Problem)
 }
 
-const trustAdvice = "Until it is mended only hooks that come with belay run; each other hook blocks its phases. `belay trust list` reads it anew."
+const trustAdvice = "Mend the file; `belay trust list` reads it anew. Until then hooks from outside of belay block their phases, " +
+	"and in a belay that starts with it so do the built-in ones."
 
 // readiness is the exit status of `belay status`, in either form: 1 while it is NOT READY.
 func readiness(reasons []string) error {
