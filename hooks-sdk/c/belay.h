@@ -9,7 +9,7 @@
  *
  *   #include "belay.h"
  *   BELAY_PHASE(pre_tool) {
- *     if (belay_eq(belay_input_text(BELAY_T("/args/command")), BELAY_T("reboot")))
+ *     if (belay_eq(belay_input_command(), BELAY_T("reboot")))
  *       belay_block(BELAY_T("no reboots"));
  *     return BELAY_OK;
  *   }
@@ -433,6 +433,80 @@ static inline belay_text belay_json_member(belay_text object, belay_text name) {
 }
 
 static inline bool belay_json_true(belay_text raw) { return belay_eq(raw, BELAY_T("true")); }
+
+/* ---- What a tool call would run -------------------------------------------------------------------------------- */
+
+/* Reads a command: a string, or an array of words, which are quoted and joined. None for anything else. */
+static inline belay_text belay_command_line(belay_text path) {
+  int32_t kind = belay_input_kind(path);
+  if (kind == BELAY_STRING) return belay_input_get(path);
+  belay_buf b = {0};
+  if (kind == BELAY_ARRAY) {
+    for (belay_json_each e = belay_json_in(belay_input_get(path)); belay_json_next(&e);) {
+      belay_text word = belay_json_text(e.value);
+      if (!belay_some(word)) return word;
+      if (b.n) belay_put_char(&b, ' ');
+      belay_put_char(&b, '\'');
+      for (uint32_t i = 0; i < word.n; i++) {
+        if (word.p[i] == '\'') belay_put_lit(&b, "'\\'");
+        belay_put_char(&b, word.p[i]);
+      }
+      belay_put_char(&b, '\'');
+    }
+  }
+  return (belay_text){b.p, b.n}; /* no words, no command */
+}
+
+/* The command line of a tool call: /args/command or /args/cmd, as a string, or as an array of words, which are quoted
+ * and joined. None when there is nothing of the kind, or something else stands there. A guard uses belay_input_lines,
+ * which finds commands of other tools, too. */
+static inline belay_text belay_input_command(void) {
+  belay_text path = BELAY_T("/args/command");
+  return belay_command_line(belay_input_kind(path) < 0 ? BELAY_T("/args/cmd") : path);
+}
+
+/* One text that a tool call would run. */
+typedef struct {
+  belay_text text; /* as belay_input_command returns it */
+  bool code;       /* it may be of another language than the shell's */
+} belay_line;
+
+/* What a tool call would run. */
+typedef struct {
+  belay_line *at; /* n of them */
+  uint32_t n;
+  bool foreign; /* the tool is known to run another language: what its code does cannot be told from it */
+  bool more;    /* there is more than is told here, or something that cannot be read */
+} belay_lines;
+
+/* Finds everything that a tool call would run: of a tool that runs commands, and of one that the host judges as such by
+ * what the call carries (a "script", a "cmd" among other members). False when there is nothing of the kind. */
+static inline bool belay_input_lines(belay_lines *found) {
+  *found = (belay_lines){0};
+  if (belay_input_kind(BELAY_T("/judged")) < 0) {
+    belay_text line = belay_input_command();
+    if (!belay_some(line)) return false;
+    found->at = (belay_line *)belay_alloc(sizeof *found->at);
+    found->at[found->n++] = (belay_line){line, false};
+    return true;
+  }
+  belay_text judged = belay_input_get(BELAY_T("/judged"));
+  belay_text lists[2] = {belay_json_member(judged, BELAY_T("commands")), belay_json_member(judged, BELAY_T("code"))};
+  found->foreign = belay_json_true(belay_json_member(judged, BELAY_T("foreign")));
+  found->more = belay_json_true(belay_json_member(judged, BELAY_T("more")));
+  uint32_t n = 0;
+  for (int i = 0; i < 2; i++)
+    for (belay_json_each e = belay_json_in(lists[i]); belay_json_next(&e);) n++;
+  if (n) found->at = (belay_line *)belay_alloc(n * (uint32_t)sizeof *found->at);
+  for (int i = 0; i < 2; i++)
+    for (belay_json_each e = belay_json_in(lists[i]); belay_json_next(&e);) {
+      belay_text path = belay_json_text(e.value);
+      belay_text line = belay_some(path) ? belay_command_line(path) : path;
+      if (belay_some(line)) found->at[found->n++] = (belay_line){line, i == 1};
+      else found->more = true;
+    }
+  return found->n || found->more;
+}
 
 /* ---- Effects and the rest --------------------------------------------------------------------------------------
  * A refused effect fails the turn by itself; nothing is returned. */

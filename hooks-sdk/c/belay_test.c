@@ -1,6 +1,6 @@
 /*
- * Native tests of the helpers in belay.h that need no host:
- *   cc -std=c11 -g -O1 -fsanitize=address,undefined -Wall -Wextra -o t belay_test.c && ./t
+ * Native tests of the helpers in belay.h, with the little of a host that they need:
+ *   cc -std=c11 -g -O1 -fsanitize=address,undefined -Wall -Wextra -o t belay_test.c && ./t ../abi/testdata/commands.json
  */
 #include "belay.h"
 
@@ -162,6 +162,77 @@ static void shell(void) {
   number("program's parts", p.partial, 1);
 }
 
+/* The input of the host below: reads of it by pointer, without escapes. */
+static belay_text input;
+
+static belay_text value_at(const char *p, uint32_t n) {
+  belay_text v = input;
+  for (uint32_t i = 0; i < n && belay_some(v);) {
+    uint32_t from = ++i;
+    while (i < n && p[i] != '/') i++;
+    v = belay_json_member(v, (belay_text){p + from, i - from});
+  }
+  return v;
+}
+
+int32_t belay_v1_input_kind(const char *p, uint32_t n) {
+  belay_text v = value_at(p, n);
+  if (!belay_some(v)) return BELAY_ABSENT;
+  switch (v.p[0]) {
+    case '"': return BELAY_STRING;
+    case '[': return BELAY_ARRAY;
+    case '{': return BELAY_OBJECT;
+    case 'n': return BELAY_NULL;
+    case 't': case 'f': return BELAY_BOOL;
+  }
+  return BELAY_NUMBER;
+}
+
+int32_t belay_v1_input_get(const char *p, uint32_t n, void *d, uint32_t c) {
+  belay_text v = value_at(p, n);
+  if (!belay_some(v)) return BELAY_ABSENT;
+  if (v.p[0] == '"') v = belay_json_text(v);
+  if (v.n && v.n <= c) memcpy(d, v.p, v.n);
+  return (int32_t)v.n;
+}
+
+static belay_text file(const char *path) {
+  static char text[1 << 16];
+  FILE *f = fopen(path, "rb");
+  size_t n = f ? fread(text, 1, sizeof text, f) : 0;
+  if (n == 0 || n == sizeof text) {
+    printf("%s: cannot be read, or is longer than this test expects\n", path);
+    exit(1);
+  }
+  fclose(f);
+  return (belay_text){text, (uint32_t)n};
+}
+
+/* What a call would run, by the vectors that all SDKs share. */
+static void commands(const char *path) {
+  int vectors = 0;
+  for (belay_json_each v = belay_json_in(file(path)); belay_json_next(&v); vectors++) {
+    input = belay_json_member(v.value, T("document"));
+    belay_text want = belay_json_text(belay_json_member(v.value, T("command"))), got = belay_input_command();
+    if (!belay_eq(got, want)) printf("%.*s: command \"%.*s\"\n", (int)input.n, input.p, (int)got.n, got.p), failures++;
+
+    belay_text lines = belay_json_member(v.value, T("lines"));
+    belay_lines found;
+    bool any = belay_input_lines(&found);
+    bool same = any == (lines.p[0] == '{');
+    if (same && any) {
+      uint32_t n = 0;
+      for (belay_json_each e = belay_json_in(belay_json_member(lines, T("lines"))); same && belay_json_next(&e); n++)
+        same = n < found.n && belay_eq(found.at[n].text, belay_json_text(belay_json_member(e.value, T("text")))) &&
+               found.at[n].code == belay_json_true(belay_json_member(e.value, T("code")));
+      same = same && n == found.n && found.foreign == belay_json_true(belay_json_member(lines, T("foreign"))) &&
+             found.more == belay_json_true(belay_json_member(lines, T("more")));
+    }
+    if (!same) printf("%.*s: lines, want %.*s\n", (int)input.n, input.p, (int)lines.n, lines.p), failures++;
+  }
+  number("vectors were found", vectors >= 20, 1);
+}
+
 static uint64_t seed = 88172645463325252u;
 static uint32_t draw(uint32_t n) {
   seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
@@ -200,8 +271,10 @@ static void garbage(void) {
   }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc != 2) return printf("which file of vectors?\n"), 2;
   examples();
+  commands(argv[1]);
   answers();
   shell();
   garbage();

@@ -12,7 +12,7 @@
 //
 //	//go:wasmexport pre_tool
 //	func preTool() int32 {
-//		if hook.Text("/args/command") == "reboot" {
+//		if line, _ := hook.InputCommand(); line == "reboot" {
 //			hook.Block("no reboots")
 //		}
 //		return hook.OK

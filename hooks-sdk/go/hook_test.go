@@ -1,9 +1,12 @@
 package hook_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -178,47 +181,32 @@ func TestShellParseOfAnOlderHost(t *testing.T) {
 	})
 }
 
-func TestInputCommand(t *testing.T) {
-	for _, c := range []struct {
-		args, want string
-		ok         bool
-	}{
-		{`{"command":"ls -l"}`, "ls -l", true},
-		{`{"cmd":"ls"}`, "ls", true},
-		{`{"command":["bash","-lc","echo it's"]}`, `'bash' '-lc' 'echo it'\''s'`, true},
-		{`{"command":["ls",1]}`, "", false},
-		{`{"command":{}}`, "", false},
-		{`{"command":[]}`, "", false},
-		{`{}`, "", false},
-	} {
-		hooktest.New(`{"args":` + c.args + `}`).Run(func() int32 {
-			if got, ok := hook.InputCommand(); got != c.want || ok != c.ok {
-				t.Errorf("%s: got %q %v", c.args, got, ok)
-			}
-			return hook.OK
-		})
+// What a call would run, by the vectors that all SDKs share.
+func TestCommandVectors(t *testing.T) {
+	src, err := os.ReadFile("../abi/testdata/commands.json")
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-func TestInputLines(t *testing.T) {
-	for _, c := range []struct {
-		doc  string
-		want hook.Lines
-		ok   bool
-	}{
-		{`{"args":{}}`, hook.Lines{}, false},
-		{`{"args":{"cmd":"ls"}}`, hook.Lines{Lines: []hook.Line{{Text: "ls"}}}, true},
-		{`{"args":{"path":"x"},"judged":{"as":["read"],"paths":["/args/path"]}}`, hook.Lines{}, false},
-		{`{"args":{"a":["ls","-l"],"b":"f()"},"judged":{"commands":["/args/a"],"code":["/args/b"],"foreign":true}}`,
-			hook.Lines{Lines: []hook.Line{{Text: "'ls' '-l'"}, {Text: "f()", Code: true}}, Foreign: true}, true},
-		{`{"args":{"a":"ls"},"judged":{"commands":["/args/a"],"more":true}}`,
-			hook.Lines{Lines: []hook.Line{{Text: "ls"}}, More: true}, true},
-		{`{"args":{"a":1},"judged":{"commands":["/args/a","/args/b"]}}`, hook.Lines{More: true}, true},
-	} {
-		hooktest.New(c.doc).Run(func() int32 {
+	var vectors []struct {
+		Document json.RawMessage
+		Command  *string
+		Lines    *hook.Lines
+	}
+	d := json.NewDecoder(bytes.NewReader(src))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&vectors); err != nil || len(vectors) < 20 {
+		t.Fatal(len(vectors), err)
+	}
+	for _, v := range vectors {
+		hooktest.New(string(v.Document)).Run(func() int32 {
+			if got, ok := hook.InputCommand(); ok != (v.Command != nil) || ok && got != *v.Command {
+				t.Errorf("%s: command %q, %v", v.Document, got, ok)
+			}
 			got, ok := hook.InputLines()
-			if ok != c.ok || ok && !reflect.DeepEqual(got, c.want) {
-				t.Errorf("%s: %+v, %v", c.doc, got, ok)
+			if ok != (v.Lines != nil) {
+				t.Errorf("%s: lines %+v, %v", v.Document, got, ok)
+			} else if ok && (!slices.Equal(got.Lines, v.Lines.Lines) || got.Foreign != v.Lines.Foreign || got.More != v.Lines.More) {
+				t.Errorf("%s: lines %+v, want %+v", v.Document, got, *v.Lines)
 			}
 			return hook.OK
 		})

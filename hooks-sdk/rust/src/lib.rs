@@ -6,7 +6,7 @@
 //! use belay_hook as hook;
 //!
 //! fn guard() -> hook::Result {
-//!     if hook::input::text("/args/command").as_deref() == Some("reboot") {
+//!     if hook::analysis::input_command().as_deref() == Some("reboot") {
 //!         hook::block("no reboots");
 //!     }
 //!     Ok(())

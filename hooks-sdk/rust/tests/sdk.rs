@@ -127,40 +127,22 @@ fn unknown_programs() {
     });
 }
 
+/// What a call would run, by the vectors that all SDKs share.
 #[test]
 fn commands() {
-    for (args, want) in [
-        (r#"{"command":"ls -l"}"#, Some("ls -l")),
-        (r#"{"cmd":"ls"}"#, Some("ls")),
-        (r#"{"command":["bash","-lc","echo it's"]}"#, Some(r"'bash' '-lc' 'echo it'\''s'")),
-        (r#"{"command":["ls",1]}"#, None),
-        (r#"{"command":{}}"#, None),
-        (r#"{"command":[]}"#, None),
-        (r#"{}"#, None),
-    ] {
-        Host::new(&format!(r#"{{"args":{args}}}"#)).run(|| {
-            assert_eq!(analysis::input_command().as_deref(), want, "{args}");
-        });
-    }
-}
-
-#[test]
-fn lines() {
-    let line = |text: &str, code| analysis::Line { text: text.into(), code };
-    for (doc, want) in [
-        (r#"{"args":{}}"#, None),
-        (r#"{"args":{"cmd":"ls"}}"#, Some((vec![line("ls", false)], false, false))),
-        (r#"{"args":{"path":"x"},"judged":{"as":["read"],"paths":["/args/path"]}}"#, None),
-        (
-            r#"{"args":{"a":["ls","-l"],"b":"f()"},"judged":{"commands":["/args/a"],"code":["/args/b"],"foreign":true}}"#,
-            Some((vec![line("'ls' '-l'", false), line("f()", true)], true, false)),
-        ),
-        (r#"{"args":{"a":"ls"},"judged":{"commands":["/args/a"],"more":true}}"#, Some((vec![line("ls", false)], false, true))),
-        (r#"{"args":{"a":1},"judged":{"commands":["/args/a","/args/b"]}}"#, Some((vec![], false, true))),
-    ] {
-        Host::new(doc).run(|| {
-            let got = analysis::input_lines().map(|l| (l.lines, l.foreign, l.more));
-            assert_eq!(got, want, "{doc}");
+    let vectors = Value::parse(include_str!("../../abi/testdata/commands.json")).unwrap();
+    assert!(vectors.items().len() >= 20);
+    for vector in vectors.items() {
+        let doc = vector.get("document").unwrap().to_json();
+        Host::new(&doc).run(|| {
+            let want = vector.get("command").unwrap().as_text();
+            assert_eq!(analysis::input_command().as_deref(), want, "{doc}");
+            let want = vector.get("lines").filter(|lines| **lines != Value::Null).map(|want| {
+                let line = |l: &Value| analysis::Line { text: l.get("text").unwrap().as_text().unwrap().into(), code: l.is_true("code") };
+                let lines = want.list("lines").iter().map(line).collect();
+                analysis::Lines { lines, foreign: want.is_true("foreign"), more: want.is_true("more") }
+            });
+            assert_eq!(analysis::input_lines(), want, "{doc}");
         });
     }
 }
