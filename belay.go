@@ -51,7 +51,7 @@ type Belay struct {
 	loader    *loader.Loader
 	redact    *audit.Detector
 	storage   *statelog.Storage
-	tools     *mcptools.Toolbox // nil when it is not ours to run tools
+	tools     *mcptools.Toolbox // nil when another program runs the tools
 	recorder  *retention.Switch
 	kernel    *kernel.Kernel
 	proposals *install.Proposals

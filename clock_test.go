@@ -81,7 +81,7 @@ events:
 	}
 	if v, _ := d.Refuse(t.Context(),
 		kernel.Refusal{Raw: []byte("{"), Fault: phases.NewFault(phases.KindProtocol, "no", nil)}); v.Event != nil {
-		t.Errorf("a refusal is on record: %+v", v.Event)
+		t.Errorf("a refusal is logged: %+v", v.Event)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)

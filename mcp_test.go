@@ -96,7 +96,7 @@ mcp:
 	for _, e := range es {
 		types = append(types, string(e.Type)+" "+string(e.Phase)+" "+e.Decision)
 		if strings.Contains(string(e.Input)+string(e.Output), "hunter2") {
-			t.Errorf("on record: %s %s", e.Input, e.Output)
+			t.Errorf("logged: %s %s", e.Input, e.Output)
 		}
 	}
 	if got := strings.Join(types, ", "); !strings.Contains(got,

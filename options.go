@@ -23,7 +23,7 @@ type InvokeOptions = kernel.InvokeOptions
 // Options are the ways to open a state directory. The zero value is the usual one.
 type Options struct {
 	// Hooks are added to those of belay.yaml for as long as this Belay is open.
-	// They count as sandboxed, whatever they are.
+	// They always count as sandboxed.
 	Hooks []AdHocHook
 
 	// SlowCompile gives hooks of Hooks that have a manifest the compile budget of

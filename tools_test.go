@@ -217,7 +217,7 @@ hooks:
 			for _, e := range es {
 				if strings.Contains(string(e.Input)+string(e.Output), "hunter2") || e.Invocation != v.ID ||
 					e.Tier != phases.Trusted {
-					t.Errorf("on record: %+v", e)
+					t.Errorf("logged: %+v", e)
 				}
 			}
 			if c.intents > 0 && (!strings.Contains(string(es[0].Input), s.URL) || es[1].Decision != "ok") {

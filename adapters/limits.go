@@ -49,8 +49,8 @@ func (t Table) wait(row Expresses) time.Duration {
 }
 
 // Deadline returns how long belay may take for the event, from the start of its command to the
-// last byte of the answer: five sixths of the time that the runtime waits. A runtime that has
-// given up on a hook goes on.
+// last byte of the answer: five sixths of the time that the runtime waits. A runtime that no
+// longer waits for a hook goes on.
 func (t Table) Deadline(event string) time.Duration { return t.Wait(event) * 5 / 6 }
 
 // Limit returns the largest payload in bytes: that of the options, else the runtime's own.

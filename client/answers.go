@@ -21,7 +21,7 @@ const (
 // Roles returns all roles. The slice is the caller's.
 func Roles() []Role { return []Role{RoleInvoke, RoleReview, RoleAdmin} }
 
-// Compaction says which events are given up: the contents of all before the first
+// Compaction says which events are compacted: the contents of all before the first
 // one that is not older than Before.
 type Compaction struct {
 	Before time.Time `json:"before,omitzero"`

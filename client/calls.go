@@ -22,7 +22,7 @@ const defaultEvents = 100 // without Query.Limit
 
 var readers = []Role{RoleReview, RoleAdmin}
 
-// Invoke has one invocation decided and returns when the answer is on record. The
+// Invoke has one invocation decided and returns when the answer is logged. The
 // verdict always holds the decision: with an error, which is ErrSick or
 // ErrRefused, it is a block. Over the framed socket it is a wire.Slim, unless Options.Whole asks
 // for more: Hooks and Masked are empty, PolicyRevision and ActionDigest too.

@@ -181,7 +181,7 @@ func TestAskFailsClosed(t *testing.T) {
 	}
 }
 
-// Not running, left behind, sick: only the first two may be gone round.
+// Not running, left behind, sick: commands may bypass only the first two.
 func TestDial(t *testing.T) {
 	dir := shortDir(t)
 	if _, err := client.Dial(dir); !errors.Is(err, client.ErrNotRunning) {

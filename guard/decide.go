@@ -28,7 +28,7 @@ func decide[A any, P actionOf[A]](ctx context.Context, g *Guard, phase phases.Ph
 	}
 	raw, encodeErr := json.Marshal(&action)
 	if encodeErr != nil {
-		raw = nil // the host refuses that, and so the refusal is on record
+		raw = nil // the host refuses that, and so the refusal is logged
 	}
 	o.Credential, o.Delegated = g.o.Credential, g.o.Prompt != nil
 	v, err := g.verdict(ctx, g.invocation(phase, raw), o)
@@ -62,7 +62,7 @@ func (g *Guard) verdict(ctx context.Context, inv phases.Invocation, o kernel.Inv
 		case verdict.Decision == phases.Ask && o.Delegated && verdict.Runs():
 			return verdict, g.prompt(ctx, verdict)
 		case verdict.Decision == phases.Ask && questions < maxQuestions:
-			// Whatever the person says, the host answers: a decision on file is no verdict.
+			// Whatever the person says, the host answers: a stored decision is no verdict.
 			if err := g.wait(ctx, verdict, end); err != nil {
 				return verdict, err
 			}

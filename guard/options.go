@@ -13,7 +13,7 @@ import (
 )
 
 // Host decides and records. *belay.Belay and *kernel.Kernel are hosts. A verdict has to
-// be on record when InvokeWith returns. Safe for concurrent use.
+// be logged when InvokeWith returns. Safe for concurrent use.
 type Host interface {
 	InvokeWith(ctx context.Context, inv phases.Invocation, o kernel.InvokeOptions) (phases.Verdict, error)
 	// Approval returns an item of the queue that people decide, as it stands now.

@@ -82,7 +82,7 @@ func TestToolRunsWhatWasDecided(t *testing.T) {
 		"approved at last": {host: &fakeHost{states: []approvals.State{approvals.Pending, approvals.Pending,
 			approvals.Approved}}, pre: inTurn(asks, rewritten), o: guard.Options{Wait: time.Minute}, runs: `{"path":"/tmp/b"}`,
 			asks: 2},
-		"approved on file only": {host: &fakeHost{states: []approvals.State{approvals.Approved}},
+		"approved only as stored": {host: &fakeHost{states: []approvals.State{approvals.Approved}},
 			pre: inTurn(asks, always(phases.Block)), o: guard.Options{Wait: time.Minute}, class: guard.ErrBlocked, asks: 2},
 		"used up by another": {host: &fakeHost{states: []approvals.State{approvals.Consumed}},
 			pre: inTurn(asks, asks, always(phases.Allow)), o: guard.Options{Wait: time.Minute}, runs: asked, asks: 3},
@@ -296,7 +296,7 @@ func TestToolWhoseReachIsNotKnown(t *testing.T) {
 	same(t, "runs", r.args)
 }
 
-// A call that cannot be encoded is refused on record, whatever the host says.
+// A call that cannot be encoded is refused and logged, whatever the host says.
 func TestWhatIsNoJSON(t *testing.T) {
 	h, r := &fakeHost{}, &runs{}
 	h.answers = map[phases.Phase]func(phases.Invocation) (phases.Verdict, error){

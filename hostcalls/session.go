@@ -316,7 +316,7 @@ func (s *Session) portResult(name string, reply jsontext.Value, err error) (Resu
 	case errors.As(err, &e) && e < 0:
 		return Result{Code: int64(e)}, nil
 	case err != nil:
-		// Failures of the record stay what they are: no mode lets them pass.
+		// Failures of the record stay failures: no mode lets them pass.
 		if f := phases.FaultOf(err); f != nil &&
 			(f.Kind == phases.KindStore || f.Kind == phases.KindRollback || f.Kind == phases.KindAudit) {
 			return Result{}, f

@@ -163,7 +163,7 @@ func callCalls() []Call {
 			Doc: "the bytes that this hook keeps under a key, its own writes of this turn included; answers their length; 64 different keys a turn"},
 		{Name: "state_put", Params: in(2), Phases: state, Cost: Cost{Base: 5_000, PerIn: 2},
 			MaxIn: [2]int{MaxStateKey, MaxStateVal}, Counted: true, Handle: statePut,
-			Doc: "keeps bytes under a key, once the verdict is on record; empty bytes remove the key"},
+			Doc: "keeps bytes under a key, once the verdict is logged; empty bytes remove the key"},
 		{Name: "time_now", Result: ResultI64, Cost: Cost{Base: 100}, Handle: timeNow,
 			Doc: "the invocation's time in unix nanoseconds"},
 		{Name: "random", Params: []Param{ParamFill}, Cost: Cost{Base: 500, PerOut: 2}, Handle: randomCall,

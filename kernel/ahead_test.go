@@ -64,7 +64,7 @@ func TestCallerGoesAwayWhileHooksRunAhead(t *testing.T) {
 	select {
 	case v := <-done:
 		if v.Event == nil {
-			t.Errorf("not on record: %+v", v)
+			t.Errorf("not logged: %+v", v)
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("the invocation never ends")

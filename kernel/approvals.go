@@ -211,17 +211,17 @@ func show(item *approvals.Item, chain *chain, verdict *phases.Verdict, rec *audi
 func (k *Kernel) useApproval(ctx context.Context, snap *snapshot, item *approvals.Item,
 	at leases.Instant) (approvals.Op, phases.Event, error) {
 	fault := func(text string, err error) (approvals.Op, phases.Event, error) {
-		k.options.Logger.LogAttrs(ctx, slog.LevelError, "an approval on file does not count",
+		k.options.Logger.LogAttrs(ctx, slog.LevelError, "a stored approval does not count",
 			slog.String("approval", item.ID),
 			slog.String("why", text))
 		return approvals.Op{}, phases.Event{}, storeFault(text, err)
 	}
 	d := item.Decision
 	if d == nil || d.Verdict != approvals.Approve {
-		return fault("what is on file as approved has no decision", approvals.ErrSignature)
+		return fault("what is stored as approved has no decision", approvals.ErrSignature)
 	}
 	if err := snap.authority.Verify(item, d); err != nil {
-		return fault("what is on file as approved was not signed by a reviewer", err)
+		return fault("what is stored as approved was not signed by a reviewer", err)
 	}
 	event := k.approvalEvent(item, string(approvals.Consumed), at.Wall, snap.revision)
 	event.ID = useID(item.ID)
@@ -234,7 +234,7 @@ func (k *Kernel) useApproval(ctx context.Context, snap *snapshot, item *approval
 		if again, err := k.options.Store.Approval(ctx, item.ID); err != nil || again == nil || again.State != item.State {
 			return approvals.Op{}, phases.Event{}, errors.Join(ErrConflict, err)
 		}
-		return fault("what is on file as approved has been used before", approvals.ErrDecided)
+		return fault("what is stored as approved has been used before", approvals.ErrDecided)
 	}
 	return approvals.Op{Change: &approvals.Change{ID: item.ID, From: approvals.Approved, To: approvals.Consumed, At: at}},
 		event,

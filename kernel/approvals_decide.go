@@ -13,7 +13,7 @@ import (
 // pass: the kernel asks for a reviewer's signature then. Errors are as of DecideApproval.
 func (k *Kernel) AcceptApproval(ctx context.Context, id string, d approvals.Decision) (approvals.Item, error) {
 	d = ownDecision(d)
-	it, err := k.onFile(ctx, id)
+	it, err := k.storedItem(ctx, id)
 	if err != nil {
 		return approvals.Item{}, err
 	}
@@ -29,7 +29,7 @@ func (k *Kernel) AcceptApproval(ctx context.Context, id string, d approvals.Deci
 
 // FinishAccepted is FinishApproval for an item that AcceptApproval has approved.
 func (k *Kernel) FinishAccepted(ctx context.Context, id, note string) error {
-	it, err := k.onFile(ctx, id)
+	it, err := k.storedItem(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (k *Kernel) DecideApproval(ctx context.Context, id string, decision approva
 		return approvals.Item{}, ErrClosed
 	}
 	defer k.releaseSnapshot(ctx, snap)
-	item, err := k.onFile(ctx, id)
+	item, err := k.storedItem(ctx, id)
 	if err != nil {
 		return approvals.Item{}, err
 	}
@@ -155,7 +155,7 @@ func (k *Kernel) CheckApproval(ctx context.Context, id string) (*approvals.Item,
 		return nil, ErrClosed
 	}
 	defer k.releaseSnapshot(ctx, snap)
-	item, err := k.onFile(ctx, id)
+	item, err := k.storedItem(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func TestQueueFlood(t *testing.T) {
 }
 
 // A requester is not blocked because others of the same credential ask too much: the oldest of
-// them gives way, on record, and what has given way can be asked again.
+// them gives way, and that is logged; what has given way can be asked again.
 func TestAsksGiveWay(t *testing.T) {
 	h := newHost(t, asking(), reviewed, func(c *kernel.Config, _ *kernel.Options) { c.Approvals.Quota = 1 })
 	ask := func(session, agent, command string) phases.Verdict {

@@ -62,7 +62,7 @@ func newMirror(t *testing.T, hooks []hook, changes ...change) (*host, *mirror) {
 	return h, m
 }
 
-// inState has an item of the state on file.
+// inState stores an item of the state.
 func (h *host) inState(t *testing.T, s approvals.State) string {
 	t.Helper()
 	switch s {
@@ -115,7 +115,7 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 		"not decided, says the row": {approvals.Denied, func(it *approvals.Item) { it.Decision = nil }, 0,
 			"the log says that it was decided"},
 		"approved by no decision": {approvals.Approved, func(it *approvals.Item) { it.Decision = nil }, 0,
-			"what is on file as approved has no decision"},
+			"what is stored as approved has no decision"},
 		"decided for longer": {approvals.Approved, func(it *approvals.Item) {
 			it.Decision.Until = later(it.Decision.Until)
 		}, 0, "was not signed by a reviewer"},
@@ -128,7 +128,7 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 		"pending, put aside":          {approvals.Pending, closed(approvals.Superseded), 0, ""},
 		"put aside, not closed":       {approvals.Pending, to(approvals.Superseded), 0, state},
 		"no such state": {approvals.Pending, to("odd"), 0,
-			"what is on file as odd is not what was asked: there is no such state"},
+			"what is stored as odd is not what was asked: there is no such state"},
 		"approved":             {approvals.Approved, func(*approvals.Item) {}, 0, ""},
 		"approved, closed":     {approvals.Approved, closed(approvals.Approved), 0, state},
 		"approved, as pending": {approvals.Approved, to(approvals.Pending), 0, state},
@@ -151,7 +151,7 @@ func TestWhyAnItemIsNotWhatWasAsked(t *testing.T) {
 			state},
 		"used, as approved": {approvals.Consumed, func(it *approvals.Item) {
 			it.State, it.Closed = approvals.Approved, time.Time{}
-		}, 0, "what is on file as approved has been used before"},
+		}, 0, "what is stored as approved has been used before"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, m := newMirror(t, asking(), reviewed)

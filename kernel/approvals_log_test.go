@@ -243,9 +243,9 @@ func TestAnotherItemWhenReadAnew(t *testing.T) {
 				t.Errorf("after %d reads: %+v, %v", reads, it, err)
 			}
 			list := h.events(t, wire.Query{Decision: "unsound"})
-			if len(list) != 1 || !strings.Contains(list[0].Reason, "on file as pending") ||
+			if len(list) != 1 || !strings.Contains(list[0].Reason, "stored as pending") ||
 				!strings.Contains(string(list[0].Output), id) {
-				t.Errorf("on record: %+v", list)
+				t.Errorf("logged: %+v", list)
 			}
 		})
 	}

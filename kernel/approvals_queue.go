@@ -104,7 +104,7 @@ func (k *Kernel) supersede(ctx context.Context, batch *Batch, at leases.Instant,
 
 // Approval returns an item as it stands now. Errors are approvals.ErrUnknown or ErrUnavailable.
 func (k *Kernel) Approval(ctx context.Context, id string) (approvals.Item, error) {
-	it, err := k.onFile(ctx, id)
+	it, err := k.storedItem(ctx, id)
 	if err != nil {
 		return approvals.Item{}, err
 	}

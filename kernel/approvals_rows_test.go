@@ -188,7 +188,7 @@ func (r *rows) unusable(t *testing.T, id string) {
 	}
 }
 
-// signed is a decision that a reviewer has signed for a row as it is on file.
+// signed is a decision that a reviewer has signed for a row as it is stored.
 func (r *rows) signed(t *testing.T, id string) approvals.Decision {
 	t.Helper()
 	it, err := r.store.Approval(t.Context(), id)

@@ -91,7 +91,7 @@ func (k *Kernel) vouched(ctx context.Context, item *approvals.Item) error {
 			return ErrConflict
 		}
 	}
-	text := "what is on file as " + phases.SafeLine(string(item.State), 32)
+	text := "what is stored as " + phases.SafeLine(string(item.State), 32)
 	switch s := k.current.Load(); {
 	case why == wasUsed:
 		text += " has been used before"
@@ -105,7 +105,7 @@ func (k *Kernel) vouched(ctx context.Context, item *approvals.Item) error {
 	return k.unsound(ctx, item, text, fmt.Errorf("%w: %s", approvals.ErrUnsound, why))
 }
 
-// readAnew puts the item as it is on file now into it, and reports whether it is another
+// readAnew puts the item as it is stored now into it, and reports whether it is another
 // one than it was.
 func (k *Kernel) readAnew(ctx context.Context, item *approvals.Item) (changed bool, err error) {
 	now, err := k.options.Store.Approval(ctx, item.ID)
@@ -124,14 +124,14 @@ func (k *Kernel) readAnew(ctx context.Context, item *approvals.Item) (changed bo
 	return true, nil
 }
 
-// orAside returns an item on file that was found by a key, if it is sound. A pending item that
+// orAside returns a stored item that was found by a key, if it is sound. A pending item that
 // is unsound gives way to the question as it is now: the result is nil, and question has the step. Any
 // other unsound item stops the caller: the error is a *phases.Fault.
 func (k *Kernel) orAside(ctx context.Context, it *approvals.Item, key string, question *question, at leases.Instant,
 	revision string) (*approvals.Item, error) {
 	err := k.vouched(ctx, it)
 	if err == nil && it.Key != key { // a store that answers with another item
-		err = k.unsound(ctx, it, "what is on file is not what was asked", approvals.ErrUnsound)
+		err = k.unsound(ctx, it, "what is stored is not what was asked", approvals.ErrUnsound)
 	}
 	switch {
 	case err == nil:
@@ -152,7 +152,7 @@ func (k *Kernel) putAside(it *approvals.Item, at leases.Instant, revision string
 	return approvals.Op{Change: &approvals.Change{ID: it.ID, From: approvals.Pending, To: approvals.Superseded, At: at}}, e
 }
 
-// vouchedDenial finds out whether a denial on file was signed: only then does it answer
+// vouchedDenial finds out whether a stored denial was signed: only then does it answer
 // for a person. The error is a *phases.Fault.
 func (k *Kernel) vouchedDenial(ctx context.Context, s *snapshot, it *approvals.Item) error {
 	err := s.authority.Verify(it, it.Decision)
@@ -160,14 +160,14 @@ func (k *Kernel) vouchedDenial(ctx context.Context, s *snapshot, it *approvals.I
 		err = approvals.ErrSignature
 	}
 	if err != nil {
-		return k.unsound(ctx, it, "what is on file as denied was not signed by a reviewer", err)
+		return k.unsound(ctx, it, "what is stored as denied was not signed by a reviewer", err)
 	}
 	return nil
 }
 
-// onFile returns a sound item on file. The error is approvals.ErrUnknown, of
+// storedItem returns a sound stored item. The error is approvals.ErrUnknown, of
 // approvals.ErrUnsound, or ErrUnavailable.
-func (k *Kernel) onFile(ctx context.Context, id string) (*approvals.Item, error) {
+func (k *Kernel) storedItem(ctx context.Context, id string) (*approvals.Item, error) {
 	it, err := k.options.Store.Approval(ctx, id)
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (k *Kernel) soundOnly(ctx context.Context, list []approvals.Item) ([]approv
 	return out, nil
 }
 
-// UnsoundApprovals returns the ids of the items on file, among the newest, that do not match the
+// UnsoundApprovals returns the ids of the stored items, among the newest, that do not match the
 // question and the decision in the log. They are neither shown nor decided. Nothing can follow
 // from an item that is over: it is listed only until the log says that it is unsound. The error
 // is ErrUnavailable.
@@ -227,7 +227,7 @@ func (k *Kernel) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// SoundApproval reports whether an item on file matches the question and the decision in the
+// SoundApproval reports whether a stored item matches the question and the decision in the
 // log. It reads events alone, and logs nothing. The error is ErrUnavailable.
 func (k *Kernel) SoundApproval(ctx context.Context, it *approvals.Item) (bool, error) {
 	why, err := k.examineItem(ctx, it)
@@ -237,7 +237,7 @@ func (k *Kernel) SoundApproval(ctx context.Context, it *approvals.Item) (bool, e
 	return why == "", nil
 }
 
-// examineItem says why an item on file does not match the question and the decision in the log;
+// examineItem says why a stored item does not match the question and the decision in the log;
 // "" when it does.
 func (k *Kernel) examineItem(ctx context.Context, item *approvals.Item) (why string, err error) {
 	if item.Damaged {
@@ -430,7 +430,7 @@ func idTime(id string) (time.Time, error) {
 	return ts.Time()
 }
 
-// unsound logs that an item on file does not match its question, or the action that would
+// unsound logs that a stored item does not match its question, or the action that would
 // happen. It returns the fault that stops the item's use, of kind store.
 func (k *Kernel) unsound(ctx context.Context, it *approvals.Item, text string, cause error) error {
 	k.options.Logger.LogAttrs(ctx, slog.LevelError, "an item in the queue is not what was asked",

@@ -18,7 +18,7 @@ import (
 )
 
 // forger is a store in the hands of a forger who has the keys of the state directory, too:
-// every question goes on file as edit says, and the log, the tree and the seal agree.
+// every question is stored as edit says, and the log, the tree and the seal agree.
 type forger struct {
 	kernel.Store
 	keys audit.Keys

@@ -107,7 +107,7 @@ func TestApprovedOnce(t *testing.T) {
 		t.Error("an approval was used and is used again")
 	}
 	if got := h.approvalEvents(t); got != "requested approved consumed requested" {
-		t.Errorf("on record: %s", got)
+		t.Errorf("logged: %s", got)
 	}
 	e := h.events(t, wire.Query{Type: phases.EventApproval, Decision: "approved"})[0]
 	if e.DecidedBy != "dev" || e.Signer == "" || e.Reason != "because" || e.Session != "s-1" ||
@@ -208,7 +208,7 @@ func TestApprovalsRunOut(t *testing.T) {
 		}
 	}
 	if got := h.approvalEvents(t); got != "requested expired requested refused approved expired requested expired" {
-		t.Errorf("on record: %s", got)
+		t.Errorf("logged: %s", got)
 	}
 }
 
@@ -285,7 +285,7 @@ func TestDecisionsThatDoNotCount(t *testing.T) {
 		t.Errorf("unknown: %v", err)
 	}
 	if n := strings.Count(h.approvalEvents(t), "refused"); n != 9 {
-		t.Errorf("%d attempts on record, want 9", n)
+		t.Errorf("%d attempts logged, want 9", n)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestForgedApprovalBlocks(t *testing.T) {
 			}
 			if got := h.events(t, wire.Query{Type: phases.EventVerdict, Decision: "block"}); len(got) != 1 ||
 				got[0].Kind != phases.KindStore {
-				t.Errorf("on record: %+v", got)
+				t.Errorf("logged: %+v", got)
 			}
 		})
 	}

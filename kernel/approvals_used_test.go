@@ -103,7 +103,7 @@ func TestUsedOnceWhateverTheStoreSays(t *testing.T) {
 			}
 			if used := h.events(t,
 				wire.Query{Type: phases.EventApproval, Decision: string(approvals.Consumed)}); len(used) != 1 {
-				t.Errorf("%d uses on record", len(used))
+				t.Errorf("%d uses logged", len(used))
 			}
 		})
 	}
@@ -144,7 +144,7 @@ func (s *stranger) ApprovalByKey(ctx context.Context, k approvals.Kind, key stri
 	return s.Store.ApprovalByKey(ctx, k, key)
 }
 
-// A question never becomes another one that is on file, though the log vouches for that.
+// A question never becomes another one that is stored, though the log vouches for that.
 func TestAnotherItemAnswersNothing(t *testing.T) {
 	s := &stranger{Store: memory.New()}
 	h := newHost(t, asking(), reviewed, func(_ *kernel.Config, o *kernel.Options) { o.Store = s })

@@ -36,11 +36,11 @@ func TestAuditFailureRecordsNoWordsOfTheHook(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(all), "Bob") || strings.Contains(string(all), "SECRET") {
-			t.Errorf("on record: %s", all)
+			t.Errorf("logged: %s", all)
 		}
 		for _, e := range h.events(t, wire.Query{}) {
 			if len(e.Logs) != 0 {
-				t.Errorf("logs on record: %v", e.Logs)
+				t.Errorf("logs in the record: %v", e.Logs)
 			}
 		}
 		if strings.Contains(v.Reason, "SECRET") {

@@ -42,7 +42,7 @@ func TestRecordIsRedacted(t *testing.T) {
 	}
 	if strings.Contains(string(all), "SECRET") || strings.ContainsAny(string(all), "\x1b\u202e") ||
 		strings.Contains(string(all), `\u001b`) {
-		t.Errorf("on record: %s", all)
+		t.Errorf("logged: %s", all)
 	}
 	last := es[len(es)-1]
 	if !strings.HasPrefix(last.InputDigest, "hmac-sha256:") || !strings.HasPrefix(last.OutputDigest, "hmac-sha256:") ||
@@ -66,7 +66,7 @@ func TestRedactionFailureBlocksAndStoresDigestsOnly(t *testing.T) {
 	}
 	if len(es) != 2 || strings.Contains(string(all), "readable") || es[1].InputDigest == "" ||
 		es[1].Kind != phases.KindAudit || es[1].Decision != "block" {
-		t.Errorf("on record: %s", all)
+		t.Errorf("logged: %s", all)
 	}
 }
 
@@ -148,7 +148,7 @@ func TestAuditFailureBlocks(t *testing.T) {
 			}
 			if len(es) != 2 || es[0].Decision != "block" || es[0].Kind != phases.KindAudit ||
 				strings.Contains(string(all), "readable") {
-				t.Errorf("on record: %s", all)
+				t.Errorf("logged: %s", all)
 			}
 			// Where the event could not be blocked, the session is latched.
 			h.fails(t, inv, phases.KindAudit, kernel.InvokeOptions{Unblockable: true})

@@ -75,7 +75,7 @@ func (k *Kernel) at(ctx context.Context) leases.Instant {
 	return at
 }
 
-// endedBefore reports whether only the wall clock could say that an item on file as expired
+// endedBefore reports whether only the wall clock could say that a stored item as expired
 // has not run out, and cannot: it may have ended by the clock of a boot that is over, while
 // the wall clock was set back. Nothing follows from an item that has expired.
 func (k *Kernel) endedBefore(it *approvals.Item, at leases.Instant) bool {

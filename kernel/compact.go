@@ -37,7 +37,7 @@ type CompactBy struct {
 	Retention bool             // belay.yaml wants it, and no person
 }
 
-// Compact records that the contents of events 1 to compaction.Through are given up; nothing is
+// Compact records that the contents of events 1 to compaction.Through are compacted; nothing is
 // removed by it. The error is ErrTooYoung, of UseOrder, ErrConflict when others were
 // faster, or ErrUnavailable.
 func (k *Kernel) Compact(ctx context.Context, compaction Compaction, by CompactBy) (Receipt, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A statement that the log could not hold is refused, and nothing is given up.
+// A statement that the log could not hold is refused, and nothing is compacted.
 func TestCompactRefusesWhatIsNoText(t *testing.T) {
 	h := newHost(t, nil)
 	h.allowed(t, invocation(phases.PreTool))

@@ -34,7 +34,7 @@ type decision struct {
 // What an invocation that failed asks for, or takes back, may stay.
 func (h *host) passed(t *testing.T) (out []string) {
 	t.Helper()
-	state := h.onFile(t)
+	state := h.restrictions(t)
 	for _, l := range state.Leases {
 		out = append(out, fmt.Sprintf("lease %s used %d", l.ID, l.Uses))
 	}
@@ -259,7 +259,7 @@ func TestInvocationsWithAStoreThatFails(t *testing.T) {
 	}
 }
 
-// A call that could not be put on record never begins, and no hook sees the outcome of one that
+// A call that could not be logged never begins, and no hook sees the outcome of one that
 // cannot be recorded, whichever call to the store fails.
 func TestCallsWithAStoreThatFails(t *testing.T) {
 	for n := 1; ; n++ {
@@ -280,7 +280,7 @@ func TestCallsWithAStoreThatFails(t *testing.T) {
 			t.Errorf("call %d failed: the tool ran and there is no intent", n)
 		}
 		if outcomes == 0 && slices.ContainsFunc(got, func(a answer) bool { return a.reply != "" }) {
-			t.Errorf("call %d failed: the hook has seen %+v, and no outcome is on record", n, got)
+			t.Errorf("call %d failed: the hook has seen %+v, and no outcome is logged", n, got)
 		}
 		if f := phases.FaultOf(err); f == nil || !errors.Is(err, f) {
 			t.Errorf("call %d failed: %v is no fault", n, err)

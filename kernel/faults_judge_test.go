@@ -44,7 +44,7 @@ func TestRefusalsBehindAGap(t *testing.T) {
 		h, f := newFaultyHost(t, nil)
 		f.arm(0, 1, true)
 		if v, err := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Event != nil || err == nil {
-			t.Fatalf("on record: %+v", v)
+			t.Fatalf("logged: %+v", v)
 		}
 		f.disarm()
 		f.arm(n, 0, false)
@@ -53,7 +53,7 @@ func TestRefusalsBehindAGap(t *testing.T) {
 		call := f.disarm()
 		gaps := h.events(t, wire.Query{Type: phases.EventGap})
 		if v.Event != nil && len(gaps) != 1 {
-			t.Errorf("call %d, %q, had failed: on record before the gap is", n, call)
+			t.Errorf("call %d, %q, had failed: it is logged before the gap is", n, call)
 		}
 		if call == "" {
 			return
@@ -73,7 +73,7 @@ func TestDroppedNotesAreCountedOnce(t *testing.T) {
 		if v, err := h.Refuse(t.Context(),
 			kernel.Refusal{Invocation: invocation(phases.PreTool),
 				Fault: phases.NewFault(phases.KindProtocol, "no", nil)}); v.Event != nil || err == nil {
-			t.Fatalf("on record: %+v", v)
+			t.Fatalf("logged: %+v", v)
 		}
 	}
 	f.disarm()
@@ -92,7 +92,7 @@ func TestConflictsAreNotedOnce(t *testing.T) {
 	for range 3 {
 		if v, err := h.Invoke(t.Context(), invocation(phases.PreTool)); v.Event != nil || err == nil ||
 			v.Decision != phases.Block {
-			t.Fatalf("on record: %+v", v)
+			t.Fatalf("logged: %+v", v)
 		}
 	}
 	f.disarm()

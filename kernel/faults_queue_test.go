@@ -189,6 +189,6 @@ func TestExpiredWithAStoreThatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := h.approvalEvents(t); got != "requested expired" {
-		t.Errorf("on record: %s", got)
+		t.Errorf("logged: %s", got)
 	}
 }

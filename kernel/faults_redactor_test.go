@@ -144,7 +144,7 @@ func TestCallsWithARedactorThatFails(t *testing.T) {
 		}
 		for _, e := range h.events(t, wire.Query{}) {
 			if raw, err := json.Marshal(&e); err != nil || strings.Contains(string(raw), "SECRET") {
-				t.Errorf("call %d failed: on record %s, %v", n, raw, err)
+				t.Errorf("call %d failed: logged %s, %v", n, raw, err)
 			}
 		}
 		if intents := len(h.events(t, wire.Query{Type: phases.EventIntent})); len(x.calls) > intents {
@@ -156,8 +156,8 @@ func TestCallsWithARedactorThatFails(t *testing.T) {
 	}
 }
 
-// TestRecoveryWithARedactorThatFails: what waits to be put on record waits on while its names cannot be redacted: it is
-// lost neither then nor later, and the session is held once it is on record.
+// TestRecoveryWithARedactorThatFails: what waits to be logged waits on while its names cannot be redacted: it is
+// lost neither then nor later, and the session is held once it is logged.
 func TestRecoveryWithARedactorThatFails(t *testing.T) {
 	for n := 1; ; n++ {
 		r, f := &blind{on: true}, &flaky{Store: memory.New()}
@@ -171,7 +171,7 @@ func TestRecoveryWithARedactorThatFails(t *testing.T) {
 		met := r.disarm()
 		told := len(h.events(t, wire.Query{Type: phases.EventGap})) > 0
 		if (err == nil) != told {
-			t.Errorf("call %d failed: %v, and a gap on record is %v", n, err, told)
+			t.Errorf("call %d failed: %v, and a logged gap is %v", n, err, told)
 		}
 		if err := h.Recover(t.Context()); err != nil {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func TestRecoveryWithARedactorThatFails(t *testing.T) {
 // TestNotesOfOthersWithARedactorThatFails: a command that has no redactor notes the names of a refusal as
 // they are. They reach the log covered, in the latch, in the gap and among the sessions that are lifted, or
 // not at all: whichever call to
-// the redactor fails, nothing on record shows one.
+// the redactor fails, nothing in the log shows one.
 func TestNotesOfOthersWithARedactorThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		why     phases.LatchKind
@@ -229,7 +229,7 @@ func TestNotesOfOthersWithARedactorThatFails(t *testing.T) {
 				}
 				for _, e := range h.events(t, wire.Query{}) {
 					if raw, err := json.Marshal(&e); err != nil || strings.Contains(string(raw), "SECRET") {
-						t.Errorf("call %d failed: on record %s, %v", n, raw, err)
+						t.Errorf("call %d failed: logged %s, %v", n, raw, err)
 					}
 				}
 				if c.latched {

@@ -186,15 +186,15 @@ func newFaultyHost(t *testing.T, hooks []hook, changes ...change) (*host, *fault
 	return h, f
 }
 
-// onFile is everything on file that restricts a session or lets something pass.
-type onFile struct {
+// restrictions are everything stored that restricts a session or lets something pass.
+type restrictions struct {
 	Approvals []approvals.Item
 	Leases    []leases.Lease
 	Latches   []kernel.Latch
 	Log       int // notices and others that stand for a verb that was carried out
 }
 
-func (h *host) onFile(t *testing.T) (out onFile) {
+func (h *host) restrictions(t *testing.T) (out restrictions) {
 	t.Helper()
 	var err error
 	check := func() {
@@ -241,7 +241,7 @@ func (c *verb) failsAtEachCall(t *testing.T) {
 	t.Helper()
 	for n := 1; ; n++ {
 		h, f, act := c.open(t)
-		before := h.onFile(t)
+		before := h.restrictions(t)
 		f.arm(n, 0, false)
 		err := act()
 		method := f.disarm()
@@ -260,7 +260,7 @@ func (c *verb) failsAtEachCall(t *testing.T) {
 		if !errors.Is(err, kernel.ErrUnavailable) {
 			t.Errorf("call %d (%s) failed, and the answer is %v", n, method, err)
 		}
-		if diff := cmp.Diff(before, h.onFile(t)); diff != "" && !c.repeats {
+		if diff := cmp.Diff(before, h.restrictions(t)); diff != "" && !c.repeats {
 			t.Errorf("call %d (%s) failed, and something has changed: %s", n, method, diff)
 		}
 		if err := act(); !c.answersWell(err) {
@@ -276,13 +276,13 @@ func (c *verb) meetsConflicts(t *testing.T) {
 	for _, always := range []bool{false, true} {
 		for n := 1; ; n++ {
 			h, f, act := c.open(t)
-			before := h.onFile(t)
+			before := h.restrictions(t)
 			f.arm(0, n, always)
 			err := act()
 			if f.disarm() == "" {
 				break
 			}
-			diff := cmp.Diff(before, h.onFile(t))
+			diff := cmp.Diff(before, h.restrictions(t))
 			switch {
 			case always && err == nil:
 				t.Errorf("commit %d and all after it met a conflict, and the answer is nil", n)

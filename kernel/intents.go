@@ -203,7 +203,7 @@ func (k *Kernel) recoverIntent(ctx context.Context, in *openIntent) error {
 }
 
 // effort is one thing that a hook wants done outside of belay, from the moment it
-// is on record to the moment its outcome is.
+// is logged to the moment its outcome is.
 type effort struct {
 	kernel *Kernel
 	inv    audit.Invocation // the one that intent and outcome belong to

@@ -38,8 +38,8 @@ func journalIn(dir string) change {
 	return func(_ *kernel.Config, o *kernel.Options) { o.IntentDir = dir }
 }
 
-// Nothing runs that is not on record first, and a result whose outcome is not on
-// record reaches no caller.
+// Nothing runs that is not logged first, and a result whose outcome is not
+// logged reaches no caller.
 func TestToolCallsAndAStoreThatFails(t *testing.T) {
 	for typ, ran := range map[phases.EventType]int{phases.EventIntent: 0, phases.EventOutcome: 1} {
 		var got []answer
@@ -222,7 +222,7 @@ func TestHTTPRequestsAreRecorded(t *testing.T) {
 			var list []string
 			for _, e := range h.events(t, wire.Query{}) {
 				if strings.Contains(string(e.Input)+string(e.Output)+e.Reason, "SECRET") {
-					t.Errorf("on record: %+v", e)
+					t.Errorf("logged: %+v", e)
 				}
 				if e.Type == phases.EventOutcome {
 					list = append(list, e.Decision)

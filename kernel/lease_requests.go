@@ -256,7 +256,7 @@ func (t *turnLedger) asked(ctx context.Context, id string,
 	holder *leases.Holder) (*approvals.Item, *leases.Request, error) {
 	i := t.chain.invocation
 	unknown := &leases.Error{Class: leases.ErrUnknown, Text: "no such request"}
-	item, err := i.kernel.onFile(ctx, id)
+	item, err := i.kernel.storedItem(ctx, id)
 	if err != nil && !errors.Is(err, approvals.ErrUnknown) {
 		return nil, nil, err
 	}

@@ -161,7 +161,7 @@ func TestRequestsTakeTheirOwnSignature(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := h.fails(t, write("/srv/a"), phases.KindStore)
-		if !strings.Contains(v.Reason, "what is on file as "+kind+" was not signed by a reviewer") {
+		if !strings.Contains(v.Reason, "what is stored as "+kind+" was not signed by a reviewer") {
 			t.Errorf("%s: %q", kind, v.Reason)
 		}
 	}
@@ -174,7 +174,7 @@ func TestRequestsTakeTheirOwnSignature(t *testing.T) {
 		t.Fatal(err)
 	}
 	if v := h.fails(t, invocation(phases.PreTool), phases.KindStore); !strings.Contains(v.Reason,
-		"what is on file as denied was not signed by a reviewer") {
+		"what is stored as denied was not signed by a reviewer") {
 		t.Errorf("%q", v.Reason)
 	}
 }

@@ -144,7 +144,7 @@ func TestRequiredLease(t *testing.T) {
 	}
 	for _, e := range h.events(t, wire.Query{}) {
 		if strings.Contains(fmt.Sprintf("%+v", e)+string(e.Output), l.Token) || strings.Contains(string(e.Output), "blt_") {
-			t.Errorf("a token on record: %+v", e)
+			t.Errorf("a token in the log: %+v", e)
 		}
 	}
 	// A tool that the rule does not name needs none.

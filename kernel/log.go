@@ -37,20 +37,20 @@ type Log interface {
 	// DropCheckpoints removes these notes.
 	DropCheckpoints(ctx context.Context, notes [][]byte) error
 
-	// LogCompacted returns how far the contents of events were given up, by Batch.Compact.
+	// LogCompacted returns how far the contents of events were compacted, by Batch.Compact.
 	LogCompacted(ctx context.Context) (Compacted, error)
 
 	// Restrictions compares the rows that restrict with the newest event's record of them. Rows
 	// that differ are in the result and cause no error.
 	Restrictions(ctx context.Context) (Restrictions, error)
 
-	// LogRemove removes the contents of the oldest events that were given up, at most
+	// LogRemove removes the contents of the oldest events that were compacted, at most
 	// limit of them in one transaction, and returns how many are left to be removed.
 	// Their hashes stay.
 	LogRemove(ctx context.Context, limit int) (left int64, err error)
 }
 
-// Compacted says which events were given up. The zero value means none.
+// Compacted says which events were compacted. The zero value means none.
 type Compacted struct {
 	Through int64 // events 1 to Through
 	Event   int64 // the number of the event that announced it

@@ -150,7 +150,7 @@ func TestConcurrentState(t *testing.T) {
 		t.Errorf("counted %s, want 20", got)
 	}
 	if es := h.events(t, wire.Query{Type: phases.EventVerdict}); len(es) != 20 {
-		t.Errorf("%d verdicts on record, want 20", len(es))
+		t.Errorf("%d verdicts logged, want 20", len(es))
 	}
 }
 

@@ -101,7 +101,7 @@ func TestProposedBufferIsUsedAgain(t *testing.T) {
 	}
 	*during = nil
 	if _, err := h.CheckApproval(t.Context(), it.ID); err != nil {
-		t.Errorf("on file is the caller's next message: %v", err)
+		t.Errorf("what is stored is the caller's next message: %v", err)
 	}
 }
 

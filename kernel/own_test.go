@@ -78,7 +78,7 @@ func TestCallersBufferIsUsedAgain(t *testing.T) {
 	es := h.events(t, wire.Query{Invocation: v.ID})
 	if len(es) == 0 || es[len(es)-1].Session != "session-a" ||
 		!strings.Contains(string(es[len(es)-1].Input), `"because"`) {
-		t.Errorf("on record is the caller's next message: %+v", es)
+		t.Errorf("what is logged is the caller's next message: %+v", es)
 	}
 	raw, err := json.Marshal([]any{v, es, r.list[0].Invocation.Action, r.list[0].Invocation.Session,
 		r.list[0].Options.ParentScopes})

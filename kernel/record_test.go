@@ -226,7 +226,7 @@ func TestStoreFailures(t *testing.T) {
 					t.Errorf("after recovery: %+v, health %+v", v, h.Health())
 				}
 				gaps := h.events(t, wire.Query{Type: phases.EventGap})
-				if set[0] { // what cannot be read can still be written: each block is on record
+				if set[0] { // what cannot be read can still be written: each block is logged
 					if es := h.events(t, wire.Query{Type: phases.EventFailure}); len(gaps) != 0 || len(es) != 4 {
 						t.Errorf("gaps %+v, failures %+v", gaps, es)
 					}
@@ -254,7 +254,7 @@ func TestStoreFailures(t *testing.T) {
 	}
 }
 
-// Also what cannot be decided puts the gap on record first.
+// Where an invocation cannot be decided, the gap is logged first, too.
 func TestRefusalReportsTheGap(t *testing.T) {
 	f := &flaky{Store: memory.New()}
 	h := newHost(t, []hook{{name: "a", phases: []phases.Phase{phases.PrePlan}}},

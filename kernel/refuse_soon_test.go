@@ -38,7 +38,7 @@ func overloadRefusal(n int, p phases.Phase, unblockable bool) kernel.Refusal {
 }
 
 // A store that hangs holds up no refusal under overload: each is answered as a block at
-// once and noted, and once the store answers, each is on record exactly once.
+// once and noted, and once the store answers, each is logged exactly once.
 func TestRefusalsUnderOverloadDoNotWaitForTheStore(t *testing.T) {
 	dir := t.TempDir()
 	store := &stuck{memory.New(), make(chan struct{})}
@@ -96,7 +96,7 @@ func TestRefusalsUnderOverloadDoNotWaitForTheStore(t *testing.T) {
 		}
 	}
 	if n := onRecord(); n != refusals {
-		t.Errorf("%d refusals are on record, want %d", n, refusals)
+		t.Errorf("%d refusals are logged, want %d", n, refusals)
 	}
 	if left, _ := spooled(); len(left) != 0 {
 		t.Errorf("left: %v", left)
@@ -106,7 +106,7 @@ func TestRefusalsUnderOverloadDoNotWaitForTheStore(t *testing.T) {
 	}
 }
 
-// A refusal that was answered before its latch is on record holds its session all the
+// A refusal that was answered before its latch is logged holds its session all the
 // same: what comes next of the session waits for the latch, in this process and the next.
 func TestALatchUnderOverloadIsOwed(t *testing.T) {
 	for name, restart := range map[string]bool{"the same process": false, "the next process": true} {

@@ -76,11 +76,11 @@ func TestEndedContextIsNeverAllowed(t *testing.T) {
 				t.Errorf("%s %s (%s), %v", v.Decision, v.Kind, v.Reason, err)
 			}
 			if v.Event == nil {
-				t.Fatal("it is not on record")
+				t.Fatal("it is not logged")
 			}
 			if es := h.events(t, wire.Query{ID: v.Event.ID}); len(es) != 1 || es[0].Decision != "block" ||
 				es[0].Kind != phases.KindDeadline {
-				t.Errorf("on record: %+v", es)
+				t.Errorf("logged: %+v", es)
 			}
 			if list, err := h.store.Approvals(t.Context(), approvals.Query{}); err != nil || len(list) != 0 {
 				t.Errorf("in the queue: %+v, %v", list, err)
@@ -159,7 +159,7 @@ func TestNoActionWhereNothingRuns(t *testing.T) {
 			}
 			es := h.events(t, wire.Query{ID: v.Event.ID})
 			if got, _ := phases.GetString(es[0].Output, "/action/args/command"); got != "ls -a" || len(es[0].Changed) != 1 {
-				t.Errorf("on record: %s, changed %v", es[0].Output, es[0].Changed)
+				t.Errorf("logged: %s, changed %v", es[0].Output, es[0].Changed)
 			}
 			// A latched session: the next action is not released either.
 			if c.o.Unblockable {
@@ -235,7 +235,7 @@ func (f ends) Readlink(context.Context, string) (string, error) {
 }
 
 // A tool call whose caller gives up while its intent is written does not begin, and its
-// outcome is on record.
+// outcome is logged.
 func TestToolCallForACallerThatGaveUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var got []answer
@@ -250,7 +250,7 @@ func TestToolCallForACallerThatGaveUp(t *testing.T) {
 	}
 	if es := h.events(t, wire.Query{Type: phases.EventOutcome}); len(es) != 1 ||
 		es[0].Decision != kernel.OutcomeError {
-		t.Errorf("on record: %+v", es)
+		t.Errorf("logged: %+v", es)
 	}
 }
 

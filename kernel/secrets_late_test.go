@@ -112,7 +112,7 @@ func TestSecretsThatOnlyTheRecordShows(t *testing.T) {
 			for _, e := range h.events(t, wire.Query{}) {
 				if raw, err := json.Marshal(&e); err != nil || bytes.Contains(raw, []byte("«hush»")) ||
 					bytes.Contains(raw, []byte("is hush")) {
-					t.Errorf("on record: %s, %v", raw, err)
+					t.Errorf("logged: %s, %v", raw, err)
 				}
 			}
 		})

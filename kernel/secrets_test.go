@@ -137,10 +137,10 @@ func TestEachDocumentIsCoveredOnce(t *testing.T) {
 			continue
 		}
 		if got, _ := phases.GetString(e.Input, "/action/args/command"); got != "ls" {
-			t.Errorf("%s: on record came in %s", name, e.Input)
+			t.Errorf("%s: the log has the input %s", name, e.Input)
 		}
 		if got, ok := phases.GetString(e.Output, "/action/args/command"); ok != (c.final > 0) || ok && got != "ls -la" {
-			t.Errorf("%s: on record came out %s", name, e.Output)
+			t.Errorf("%s: the log has the output %s", name, e.Output)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func TestWhatWasLearnedLaterIsCovered(t *testing.T) {
 			t.Errorf("%s: covered %d times, want 2", name, n)
 		}
 		if e := h.events(t, wire.Query{Type: phases.EventVerdict})[0]; strings.Contains(string(e.Input), "half") {
-			t.Errorf("%s: on record: %s", name, e.Input)
+			t.Errorf("%s: logged: %s", name, e.Input)
 		}
 	}
 }

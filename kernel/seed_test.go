@@ -9,7 +9,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// TestSeeds: each invocation has a seed of its own, which is on record, and its hooks get seeds that are made
+// TestSeeds: each invocation has a seed of its own, which is logged, and its hooks get seeds that are made
 // from it; a caller that replays one gives it.
 func TestSeeds(t *testing.T) {
 	var got []string
@@ -37,6 +37,6 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	if verdicts[8].Seed != hex.EncodeToString(given[:]) {
-		t.Errorf("given was %x, on record is %s", given, verdicts[8].Seed)
+		t.Errorf("given was %x, the log has %s", given, verdicts[8].Seed)
 	}
 }

@@ -72,8 +72,8 @@ func (s *spool) put(note notes.Note) {
 }
 
 // Spool leaves a note in the spool file at path of an action that was blocked
-// while no kernel could be opened; the next kernel with that SpoolPath puts it on
-// record, with the latch if it asks for one. Only names and the fault's own text are kept.
+// while no kernel could be opened; the next kernel with that SpoolPath logs it,
+// with the latch if it asks for one. Only names and the fault's own text are kept.
 func Spool(path string, r Refusal, now time.Time) error {
 	n := notes.Of(r.Invocation, r.Fault, r.latches(), now)
 	n.Cause, n.Phases = r.why(), phasesOf(r.Of)

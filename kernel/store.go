@@ -164,7 +164,7 @@ type Batch struct {
 
 	// Compact gives up the contents of events 1 to this number; the batch's first
 	// event announces that. They are removed by Log.LogRemove. ErrConflict when
-	// there are not so many events, or as many were given up before. 0: none.
+	// there are not so many events, or as many were compacted before. 0: none.
 	Compact   int64
 	Approvals []approvals.Op // in order; ErrConflict when a step does not fit
 	Leases    []leases.Op    // in order; ErrConflict when what one rests on does not hold any more

@@ -109,7 +109,7 @@ func TestToolCallIsGatedAndRecorded(t *testing.T) {
 	x.call = func(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
 		es := h.events(t, wire.Query{Type: phases.EventIntent})
 		if len(es) != 1 || es[0].ID != c.ID || es[0].Intent != c.ID || es[0].Binding != "asker" || es[0].Tool != "probe" {
-			t.Errorf("on record before the tool runs: %+v", es)
+			t.Errorf("logged before the tool runs: %+v", es)
 		}
 		return kernel.ToolResult{Result: jsontext.Value(`{"key":"the SECRET"}`)}, nil
 	}
@@ -489,7 +489,7 @@ func TestRawToolResults(t *testing.T) {
 	}
 	for _, e := range h.events(t, wire.Query{}) {
 		if strings.Contains(string(e.Input)+string(e.Output), "SECRET") {
-			t.Errorf("on record: %+v", e)
+			t.Errorf("logged: %+v", e)
 		}
 	}
 }

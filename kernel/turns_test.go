@@ -82,7 +82,7 @@ func TestRecoverAfterAnotherHasReported(t *testing.T) {
 	}
 }
 
-// Metadata that a hook writes as it is already on file is not written again.
+// Metadata that a hook writes as it is already stored is not written again.
 func TestMetadataThatIsTheSameIsNotWritten(t *testing.T) {
 	inv := invocation(phases.PreTool)
 	value := "1"

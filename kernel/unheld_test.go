@@ -23,7 +23,7 @@ func garbage(session string) kernel.Refusal {
 }
 
 // What could not be read holds the session that it names, and never a whole runtime. What
-// names none is on record and counted.
+// names none is logged and counted.
 func TestGarbageLatchesNoRuntime(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "spool.jsonl")

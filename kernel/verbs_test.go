@@ -214,7 +214,7 @@ func TestEventsOfTheQueue(t *testing.T) {
 	}
 }
 
-// A decision that is refused is on record as an attempt, with its reason and no decision.
+// A decision that is refused is logged as an attempt, with its reason and no decision.
 func TestRefusedDecisionsOnRecord(t *testing.T) {
 	h := newHost(t, asking(), reviewed)
 	id := h.pending(t, invocation(phases.PreTool))

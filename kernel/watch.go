@@ -94,7 +94,7 @@ func (l *leftBehind) fault(k leftKey) *phases.Fault {
 }
 
 // LeftBehind returns the bindings of which a turn runs on long after its deadline, in
-// order. They block what they are asked about until it has ended.
+// order. They block each phase that they are asked about until it has ended.
 func (k *Kernel) LeftBehind() []string {
 	k.left.mu.Lock()
 	defer k.left.mu.Unlock()

@@ -43,7 +43,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 // A hook that ignores its deadline is left behind: its action is blocked, with a kind
-// of its own and on record. While it runs its binding blocks at once, and no other
+// of its own, and logged. While it runs its binding blocks at once, and no other
 // does. When it has ended, or in another process, it is asked again.
 func TestHookThatIgnoresItsDeadline(t *testing.T) {
 	run, letGo := deaf()
@@ -55,7 +55,7 @@ func TestHookThatIgnoresItsDeadline(t *testing.T) {
 	h := newHost(t, hooks, soon, with)
 	v := h.fails(t, invocation(phases.PreTool), phases.KindHang)
 	if es := h.events(t, wire.Query{Kind: phases.KindHang}); v.DecidedBy != "deaf" || len(es) == 0 {
-		t.Errorf("decided by %s, %d events on record", v.DecidedBy, len(es))
+		t.Errorf("decided by %s, %d events logged", v.DecidedBy, len(es))
 	}
 	if got := fmt.Sprint(h.LeftBehind()); got != "[deaf]" || h.Hooks()[0].Problem == "" {
 		t.Errorf("left behind %s, status %+v", got, h.Hooks()[0])
@@ -223,7 +223,7 @@ func TestNobodyWaitsForHooksOfAnother(t *testing.T) {
 }
 
 // A hook that was left behind reaches no lease any more: its calls return an error, and nothing
-// is on file.
+// is stored.
 func TestLeftBehindReachesNoLease(t *testing.T) {
 	free, answered := make(chan struct{}), make(chan error, 3)
 	run := func(ctx context.Context, turn kernel.Turn) (kernel.Outcome, error) {
@@ -245,6 +245,6 @@ func TestLeftBehindReachesNoLease(t *testing.T) {
 		}
 	}
 	if list, err := h.Leases(t.Context(), leases.Query{}); err != nil || len(list) != 0 {
-		t.Errorf("on file: %+v %v", list, err)
+		t.Errorf("stored: %+v %v", list, err)
 	}
 }

@@ -25,7 +25,7 @@ func (noFetch) Load(url string) (any, error) {
 
 // configSchema is a compiled schema of configurations. It does not change.
 type configSchema struct {
-	source []byte // what it was compiled from
+	source []byte // of the compiled schema
 	*jsonschema.Schema
 	visits int // how many parts it has, references written out
 }

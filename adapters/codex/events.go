@@ -66,8 +66,8 @@ var table = sync.OnceValue(func() adapters.Table {
 // Table implements adapters.Adapter.
 func (adapter) Table() adapters.Table { return table() }
 
-// longest is how long Codex waits for the hooks of SessionEnd and Interrupt, whatever they are
-// registered with.
+// longest is how long Codex waits for the hooks of SessionEnd and Interrupt, whatever
+// their registration says.
 const longest = 3 * time.Second
 
 func expressions() map[string]adapters.Expresses {

@@ -34,7 +34,7 @@ func canonical(name string) string {
 
 // ParseMatcher reads a toolMatcher: names of tools, their aliases (bash, apply-patch) and groups
 // (group:fs). An empty list means all tools. A name that is none is an error: an interceptor that
-// matches nothing would let pass what it is to decide.
+// matches nothing would let pass what it has to decide.
 func ParseMatcher(list []string) (Matcher, error) {
 	known := map[string]bool{}
 	all := groups()

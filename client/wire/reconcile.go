@@ -39,7 +39,7 @@ func (k FindingKind) Text() string {
 	case FindingDoubled:
 		return "two calls with one id"
 	case FindingRewritten:
-		return "a log that is not what it was when belay read it before"
+		return "a log that has changed since belay read it"
 	}
 	return string(k)
 }
@@ -89,7 +89,7 @@ type Reconciliation struct {
 	Read []LogMark `json:"read,omitzero"`
 }
 
-// LogMark is how far a file was read, and what it was like up to there.
+// LogMark is how far a file was read, and what it held up to there.
 type LogMark struct {
 	File   string `json:"file"`   // relative to the runtime's directory
 	Offset int64  `json:"offset"` // bytes, or calls where the log is a database

@@ -1,6 +1,6 @@
 // Command counter-limit is a hook that limits how often a session may use a
 // tool within a window of time. It shows state that lives from one invocation to
-// the next: a count is stored only when the verdict is on record.
+// the next: a count is stored only when the verdict is logged.
 package main
 
 import hook "github.com/belay-hooks/belay/hooks-sdk/go"

@@ -10,7 +10,7 @@ import (
 	"github.com/belay-hooks/belay/internal/agents"
 )
 
-// The page holds the tables of the results as they are on file.
+// The page holds the tables of the results as the files have them.
 func TestThePageHoldsTheResults(t *testing.T) {
 	clients, err := agents.Read("results")
 	if err != nil {

@@ -92,7 +92,7 @@ func TestSecretsOfEveryMemberAreRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := text(t, rec.Events()); strings.Contains(all, token) || strings.Count(all, "[redacted:") < 12 {
-		t.Errorf("on record: %s", all)
+		t.Errorf("logged: %s", all)
 	}
 	if !slices.Contains(rec.Verdict.Masked, "/input/action/args/command") ||
 		!slices.Contains(rec.Verdict.Masked, "/output/action/args/command") {
@@ -148,7 +148,7 @@ func TestBrokenRedactorLeavesDigestsOnly(t *testing.T) {
 		t.Errorf("Build: %v", err)
 	}
 	if all := text(t, rec.Events()); strings.Contains(all, "readable") || !strings.Contains(all, "hmac-sha256:") {
-		t.Errorf("on record: %s", all)
+		t.Errorf("logged: %s", all)
 	}
 	v.Reason = "readable"
 	e := b.Failure(invocation(`{}`), v, []byte("readable"), "f", at)

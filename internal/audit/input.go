@@ -40,7 +40,7 @@ type Input struct {
 	err    error    // the value must not be stored
 }
 
-// Begin makes it the Input of an attempt at the invocation, whatever it was before.
+// Begin makes it the Input of an attempt at the invocation; nothing of an earlier one stays.
 func (in *Input) Begin(inv *Invocation) { *in = Input{inv: inv} }
 
 // NewInput returns an Input that is not redacted yet.

@@ -148,7 +148,7 @@ func (c *redaction) fail(err error) {
 	}
 }
 
-// blind redacts everything, whatever it is.
+// blind redacts everything.
 type blind struct{}
 
 func (blind) JSON(jsontext.Value) (jsontext.Value, []string, error) { return nil, nil, nil }

@@ -118,7 +118,7 @@ type Binding struct {
 	Digest   string         `json:"digest,omitzero"`   // sha256:HEX; needed with a path
 	Phases   []phases.Phase `json:"phases,omitzero"`   // default: all that the hook serves
 	Priority int            `json:"priority,omitzero"` // -1000…1000; ≥ 100 for trusted hooks only
-	// trusted: the hook must be, or it blocks its phases; default: whatever it is
+	// trusted: the hook must be, or it blocks its phases; default: any tier
 	Tier   phases.Tier    `json:"tier,omitzero"`
 	Match  *tiers.Match   `json:"match,omitzero"` // default: the manifest's
 	Config jsontext.Value `json:"config,omitzero"`

@@ -1,7 +1,7 @@
 // Package daemonapi holds what the daemon and its clients agree on beside the documents of
 // client/wire: files of the state directory, media types, a header and limits. It decides
 // whether the daemon of this user is who listens on a socket, and carries one question over
-// it. It decides nothing about actions, and never goes round a daemon that is there.
+// it. It decides nothing about actions, and never bypasses a daemon that runs.
 package daemonapi
 
 import (

@@ -17,7 +17,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Carried is what restricts, in the statement of a compaction: events that are given up
+// Carried is what restricts, in the statement of a compaction: events that are compacted
 // are not needed any more to find out that a restriction is missing, or to make latches again.
 type Carried struct {
 	Seq     int64          `json:"seq"`     // the event after which this holds
@@ -67,7 +67,7 @@ func parseCarried(text string) (*Carried, error) {
 // Latches returns the sessions that are latched, oldest first, as the events say and not
 // the rows of the store: those of the newest statement of a compaction that names them, with what
 // later events say. The error is ErrCompacted when events that may have latched a
-// session were given up without such a statement, ErrCheckpoint, or ErrLog.
+// session were compacted without such a statement, ErrCheckpoint, or ErrLog.
 func Latches(ctx context.Context, log kernel.Log, verifier string) ([]kernel.Latch, error) {
 	var held holding
 	first := int64(0)
@@ -101,7 +101,7 @@ func Latches(ctx context.Context, log kernel.Log, verifier string) ([]kernel.Lat
 		}
 	}
 	if first > held.known+1 {
-		return nil, fmt.Errorf("%w: events 1 to %d were given up without saying which sessions were latched", ErrCompacted,
+		return nil, fmt.Errorf("%w: events 1 to %d were compacted without saying which sessions were latched", ErrCompacted,
 			first-1)
 	}
 	return held.latches(), nil

@@ -73,7 +73,7 @@ func OpenStatement(signed []byte, verifier string) (Statement, error) {
 	return s, err
 }
 
-// Announce makes the statement that the contents of events 1 to through are given up.
+// Announce makes the statement that the contents of events 1 to through are compacted.
 // It does not look at the events. Verify the log first: an earlier change can never be
 // found afterwards. The error is ErrNothing or ErrLog.
 func Announce(ctx context.Context, log kernel.Log, key *Key, through int64, by, why string,
@@ -87,7 +87,7 @@ func Announce(ctx context.Context, log kernel.Log, key *Key, through int64, by, 
 		return nil, fmt.Errorf("%w: %w", ErrLog, err)
 	}
 	if through <= done.Through || through > size {
-		return nil, fmt.Errorf("%w: %d of %d events are given up", ErrNothing, done.Through, size)
+		return nil, fmt.Errorf("%w: %d of %d events are compacted", ErrNothing, done.Through, size)
 	}
 	root, err := tlog.TreeHash(through, hashes(ctx, log))
 	if err != nil {

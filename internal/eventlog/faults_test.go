@@ -100,7 +100,7 @@ func verdicts(t testing.TB, s kernel.Store, n int) {
 }
 
 // compacted returns a log of 12 events with one of each thing that Verify reads: event 9 announces that 1 to 6 are
-// given up, 4 of them are removed; one checkpoint in the store, and one outside, cover 8 events.
+// compacted, 4 of them are removed; one checkpoint in the store, and one outside, cover 8 events.
 func compacted(t testing.TB, k *eventlog.Key) (s kernel.Store, outside []byte) {
 	t.Helper()
 	s = memory.New()

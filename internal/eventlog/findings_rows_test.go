@@ -118,7 +118,7 @@ func TestFindingsAboutRows(t *testing.T) {
 }
 
 // An event that announces a compaction is wrong where its statement is not signed, is about other events, or says
-// otherwise than the events what restricts. The statement is that of event 6, events 1 to 3 are given up.
+// otherwise than the events what restricts. The statement is that of event 6, events 1 to 3 are compacted.
 func TestFindingsAboutAnnouncements(t *testing.T) {
 	k := newKey(t, 1)
 	base := func(t *testing.T) *loose { l, _ := build(t, 5, k); return l }
@@ -161,9 +161,9 @@ func TestFindingsAboutAnnouncements(t *testing.T) {
 		{"less than the event says", 3, lines(2, root(t, 2)), "", bad("the statement is about other events")},
 		{"other events", 3, lines(3, root(t, 4)), "",
 			&eventlog.Finding{First: 1, Last: 3, Text: "events 1 to 3 are not those whose compaction event 6 announces"}},
-		{"what restricts after the last that is given up", 3, lines(3, root(t, 3), open(3)), "", nil},
+		{"what restricts after the last that is compacted", 3, lines(3, root(t, 3), open(3)), "", nil},
 		{"what restricts after the newest", 3, lines(3, root(t, 3), open(5)), "", nil},
-		{"what restricts before the last that is given up", 3, lines(3, root(t, 3), open(2)), "",
+		{"what restricts before the last that is compacted", 3, lines(3, root(t, 3), open(2)), "",
 			bad("the statement is about other events")},
 		{"what restricts after itself", 3, lines(3, root(t, 3), open(6)), "", bad("the statement is about other events")},
 		{"otherwise than an event what restricts", 3, lines(3, root(t, 3), open(5)), restrict.Digest{1}.String(),

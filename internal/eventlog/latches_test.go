@@ -75,7 +75,7 @@ func TestLatchesAreMadeAgainFromEvents(t *testing.T) {
 	sameLatches(t, s, s, k, 4)
 }
 
-// Where events were given up, only a statement that says which sessions were latched stands for them.
+// Where events were compacted, only a statement that says which sessions were latched stands for them.
 func TestLatchesOfEventsThatAreGone(t *testing.T) {
 	k := newKey(t, 1)
 	s := memory.New()
@@ -93,8 +93,8 @@ func TestLatchesOfEventsThatAreGone(t *testing.T) {
 	}{
 		{"as far as the statement says", cut(copyLog(t, s), 5), nil, ""},
 		{"with the statement", cut(copyLog(t, s), 6), eventlog.ErrCompacted,
-			"events 1 to 6 were given up without saying which sessions were latched"},
-		{"the first", &loose{leaves: copyLog(t, s).leaves[1:2]}, eventlog.ErrCompacted, "events 1 to 1 were given up"},
+			"events 1 to 6 were compacted without saying which sessions were latched"},
+		{"the first", &loose{leaves: copyLog(t, s).leaves[1:2]}, eventlog.ErrCompacted, "events 1 to 1 were compacted"},
 		{"an event that does not decode", damaged(copyLog(t, s), 3), eventlog.ErrLog, "event 4 does not decode"},
 		{"a statement that does not hold", damaged(copyLog(t, s), 5, func(b []byte) []byte {
 			return []byte(`{"seq":6,"type":"compaction","output":{"through":3,"statement":"x"}}`)

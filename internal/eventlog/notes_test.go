@@ -205,7 +205,7 @@ func TestBoundsOfAnnouncements(t *testing.T) {
 		case tc.ok && err != nil:
 			t.Errorf("%d: %v", tc.through, err)
 		case !tc.ok:
-			refused(t, fmt.Sprint(tc.through), err, eventlog.ErrNothing, "3 of 8 events are given up")
+			refused(t, fmt.Sprint(tc.through), err, eventlog.ErrNothing, "3 of 8 events are compacted")
 			if statement != nil {
 				t.Errorf("%d: %s", tc.through, statement)
 			}
@@ -304,7 +304,7 @@ func (g growing) LogRemove(ctx context.Context, limit int) (int64, error) {
 	return g.compacted.Left + 1, nil
 }
 
-// A step after which more is left than before, because another process has given up more, counts as nothing.
+// A step after which more is left than before, because another process has compacted more, counts as nothing.
 func TestARemovalCountsNothingBelowZero(t *testing.T) {
 	k := newKey(t, 1)
 	s := memory.New()

@@ -160,7 +160,7 @@ func TestStandingOfCompactions(t *testing.T) {
 	verdicts(t, s, 4)
 	commit(t, s, kernel.Batch{Events: []phases.Event{announcing(t, other, k, 3)}})
 	got, err := eventlog.ReadStanding(t.Context(), s, k.Verifier())
-	if err != nil || !slices.Contains(got.Doubts, "events 1 to 3 are not those that were given up") {
+	if err != nil || !slices.Contains(got.Doubts, "events 1 to 3 are not those that were compacted") {
 		t.Errorf("the statement of another log: %q, %v", got.Doubts, err)
 	}
 }

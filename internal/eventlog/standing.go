@@ -184,7 +184,7 @@ func (r *standingReader) end(ctx context.Context) error {
 	case missing > given:
 		r.doubt("events %d to %d are missing", given+1, missing)
 	case missing > r.held.known:
-		r.doubt("events 1 to %d were given up without saying which sessions were latched", missing)
+		r.doubt("events 1 to %d were compacted without saying which sessions were latched", missing)
 	}
 	if r.root != nil {
 		root, err := tlog.TreeHash(given, hashes(ctx, r.log))
@@ -192,7 +192,7 @@ func (r *standingReader) end(ctx context.Context) error {
 			return err
 		}
 		if root != *r.root {
-			r.doubt("events 1 to %d are not those that were given up", given)
+			r.doubt("events 1 to %d are not those that were compacted", given)
 		}
 	}
 	if r.size == 0 {

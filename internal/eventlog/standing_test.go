@@ -15,7 +15,7 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// standingLog returns a log of 12 events with latches in it: 1 to 3 are given up, and 2 of them removed.
+// standingLog returns a log of 12 events with latches in it: 1 to 3 are compacted, and 2 of them removed.
 func standingLog(t *testing.T, k *eventlog.Key) kernel.Store {
 	t.Helper()
 	s := memory.New()

@@ -90,7 +90,7 @@ type verifier struct {
 	marks    []signed // by size
 	unsigned *Finding // a checkpoint that does not verify; an event that is wrong says more
 	good     int64    // the largest size that a checkpoint has confirmed
-	given    int64    // the largest size that an announced compaction has given up
+	given    int64    // the largest size that an announced compaction has removed
 	resumed  int64    // events that are not read, since a checkpoint covers their tree
 
 	recovered []Recovery // as report.Recovered

@@ -221,7 +221,7 @@ func sameDecision(have, d *approvals.Decision) bool {
 // ErrUnbound: a proposed hook is approved, which is recorded, and not bound.
 // Beside it stands the cause: ErrRefused, config.ErrUnusable or an error of the
 // file system.
-var ErrUnbound = errors.New("the hook is approved and that is on record, but it could not be bound")
+var ErrUnbound = errors.New("the hook is approved and that is logged, but it could not be bound")
 
 // carryOn binds the approved hook.
 func (q *Proposals) carryOn(ctx context.Context, id string) (it approvals.Item, changed bool, err error) {

@@ -71,7 +71,7 @@ func (u *Upgrade) keep(dir string) error {
 	return trust.StoreEvidence(dir, u.From.Digest, u.proofs)
 }
 
-// unchanged returns ErrChangedMeanwhile unless the binding is what it was when the upgrade was planned.
+// unchanged returns ErrChangedMeanwhile unless the binding is as it was when the upgrade was planned.
 func (u *Upgrade) unchanged(src []byte) error {
 	f, err := config.Parse(src)
 	if err != nil {

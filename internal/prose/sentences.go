@@ -105,14 +105,17 @@ func wraps(line string) bool {
 
 // vague are words and phrases that hide who acts, or that say a common thing in an uncommon way. CONTRIBUTING.md has
 // the rule, and the words to say instead.
-var vague = regexp.MustCompile(`(?i)\b((?:no|some|any)body|who(?:ever)|purse|tapes?|on record|go(?:es)? round|` +
-	`for an error|not ours|makes? room|given up)\b|\bwhat it is[.,;]`)
+var vague = regexp.MustCompile(`(?i)\b((?:no|some|any)body|whoever|purse|tapes?|on (?:record|file)|(?:go|goes|gone) round|` +
+	`for an error|not ours|makes? room|given up|what(?:ever)? (?:it|they) (?:is|are|was|were))\b`)
+
+// VagueWord returns the first vague word or phrase of a text, "" where it has none.
+func VagueWord(text string) string { return vague.FindString(text) }
 
 // Vague returns the first vague word of each line of prose that has one, by the number of the line. Code is left alone.
 func Vague(page string) map[int]string {
 	out := map[int]string{}
 	for i, line := range strings.Split(code.ReplaceAllString(Plain(page), ""), "\n") {
-		if word := vague.FindString(line); word != "" {
+		if word := VagueWord(line); word != "" {
 			out[i+1] = word
 		}
 	}

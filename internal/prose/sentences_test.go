@@ -30,8 +30,8 @@ func TestWideLinesAreFound(t *testing.T) {
 
 // Vague words are found in prose, and left alone in code.
 func TestVagueWordsAreFound(t *testing.T) {
-	got := prose.Vague("fine\nNobody acts\n`somebody`\n```\nanybody\n```\nit is on record\n")
-	if len(got) != 2 || got[2] != "Nobody" || got[7] != "on record" {
+	got := prose.Vague("fine\nNobody acts\n`somebody`\n```\nanybody\n```\nit is on record\nsay what it is made of\n")
+	if len(got) != 3 || got[2] != "Nobody" || got[7] != "on record" || got[8] != "what it is" {
 		t.Errorf("%v", got)
 	}
 }

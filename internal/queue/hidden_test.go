@@ -11,7 +11,7 @@ import (
 )
 
 // A person can deny an item that hides a value, but not approve it: no approval counts,
-// not even one on file. The signature covers the flag.
+// not even a stored one. The signature covers the flag.
 func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	it := approvals.Item{ID: "1", Kind: approvals.KindAsk, Key: "k", State: approvals.Pending, Created: now,
@@ -28,7 +28,7 @@ func TestWhatIsHiddenIsNotApproved(t *testing.T) {
 			t.Errorf("%s: %v", v, err)
 		}
 		if v == approvals.Approve && !errors.Is(a.Verify(&it, &d), approvals.ErrHidden) {
-			t.Error("an approval on file counts")
+			t.Error("a stored approval counts")
 		}
 		shown := it
 		shown.Hidden = nil

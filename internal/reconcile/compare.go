@@ -106,7 +106,7 @@ func compare(in *input) outcome {
 		case earlier[c]:
 			out.earlier++
 		case blind > 0:
-			blind-- // one of those whose event does not say what it is about
+			blind-- // one of those whose event does not name its call
 		case c.State == transcripts.Open:
 			out.unknown(1, whyOpen)
 		case c.State == transcripts.Failed:

@@ -89,7 +89,7 @@ func (c *comparison) rows(ctx context.Context, session string, logs []*transcrip
 }
 
 // markCalls marks how far the calls of a log have come to their end, and reports whether those that had ended
-// before are still what they were.
+// before are unchanged.
 func markCalls(log *transcripts.Log, before transcripts.Mark) (rewritten bool) {
 	rewritten = before.Offset > 0
 	sum := sha256.New()

@@ -495,7 +495,7 @@ func logsInBefore(s string, i int) bool {
 	return false
 }
 
-// maxEntry is how many bytes before the word password tell what it is.
+// maxEntry is how many bytes before the word password tell its kind.
 const maxEntry = 200
 
 // netrcOrSQL reports the word password where a language puts the value after it. login says that one of the words

@@ -6,7 +6,7 @@ import "strings"
 const maxArguments = 8
 
 // arguments looks for secrets among the string literals that a call of the function begins with; s[open] is its
-// bracket. Nothing but the function's name says what they are, so that a generator must have made them; strict asks for
+// bracket. Only the function's name marks them as secrets, so that a generator must have made them; strict asks for
 // digits in the way of one.
 func (d *detector) arguments(s, kind string, str strength, name string, open int, strict bool,
 	add func(string, int, int)) {

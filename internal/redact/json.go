@@ -400,7 +400,7 @@ func (w *jsonWalk) leaveOut(from int) {
 }
 
 // void writes null for an element that is removed, so that the places of the
-// others stay what they were.
+// others stay as they were.
 func (w *jsonWalk) void() {
 	from := w.i
 	if w.src[from] != 'n' {

@@ -192,7 +192,7 @@ func lowerByteOf(c byte) byte {
 	return c
 }
 
-// lower is a text with the letters of ASCII in lower case: the places stay what they are.
+// lower is a text with the letters of ASCII in lower case: the places stay the same.
 func lower(s string) string {
 	i := 0
 	for i < len(s) && !(s[i] >= 'A' && s[i] <= 'Z') {

@@ -50,7 +50,7 @@ type Pattern struct {
 // holds, or, with All, each that it has.
 type Allowed struct {
 	Regexes   []string
-	Target    string   // what they are about: secret (or ""), match, line
+	Target    string   // of the patterns: secret (or ""), match, line
 	Stopwords []string // in the secret, in any case
 	All       bool
 }

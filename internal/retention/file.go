@@ -47,7 +47,7 @@ func (c *counted) Write(b []byte) (int, error) {
 func (f *file) err() error  { return f.sink.err }
 func (f *file) size() int64 { return f.sink.n }
 
-// begin makes room and begins a file. doubt: writing has failed before, so that it is
+// begin evicts for the quota and begins a file. doubt: writing has failed before, so that it is
 // tried first.
 func (rec *Recorder) begin(now time.Time, doubt bool) (*file, error) {
 	if err := checkDir(rec.policy.Dir, true); err != nil {

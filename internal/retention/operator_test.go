@@ -138,7 +138,7 @@ func (o *operator) read(path string) (runs []*recording.Run, chains []*recording
 	}
 }
 
-// notices are the sentences on record.
+// notices are the logged sentences.
 func (o *operator) notices(b *belay.Belay) []string {
 	o.t.Helper()
 	list, err := b.Events(context.Background(), wire.Query{Type: phases.EventNotice, Limit: 1000})

@@ -71,7 +71,7 @@ func TestKeptIsWholeAndReplays(t *testing.T) {
 	}
 }
 
-// Nothing is kept unless the configuration says so, and that it does is on record
+// Nothing is kept unless the configuration says so, and that it does is logged
 // once, however many processes come and go.
 func TestBeginningAndEndAreEvents(t *testing.T) {
 	o := newOperator(t)
@@ -265,7 +265,7 @@ func TestFilter(t *testing.T) {
 }
 
 // Files are ended by age and size, each a recording of its own; the oldest go when
-// there is too much, and that is on record.
+// there is too much, and that is logged.
 func TestRotationAndRetention(t *testing.T) {
 	o := newOperator(t)
 	o.configure("unsafe_plaintext: true", "rotate_mib: 1", "max_mib: 3", "rotate: 1h")

@@ -211,7 +211,7 @@ func diff(was, now map[string]string) (out []Item) {
 func (c *Change) Text() string {
 	before := c.Before
 	if before == "" {
-		before = "a revision that is not on record"
+		before = "a revision that is not logged"
 	}
 	var parts []string
 	for _, l := range []struct {

@@ -120,7 +120,7 @@ func (c *codeCache) compile(ctx context.Context, m *code, code []byte) (err erro
 	}
 	defer func() {
 		if err != nil {
-			// Whatever it was, the next process starts from nothing.
+			// In any case, the next process starts from nothing.
 			err = errors.Join(err, c.delete(dir))
 		}
 	}()

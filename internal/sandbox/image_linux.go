@@ -95,7 +95,7 @@ func (i *image) mapOver(b []byte) error {
 // it spares the next run, and an idle instance would hold them.
 const maxCopied = 512
 
-// restore makes b, over whose beginning the image is mapped and whose rest is anonymous memory, what it was at first:
+// restore makes b, over whose beginning the image is mapped and whose rest is anonymous memory, as it was at first:
 // the image, and zeros behind it. Without pages it drops whatever is private; with them it overwrites that, so that the
 // next run has no page faults. It returns how many bytes of b are private then. After an error b is of no use.
 func (i *image) restore(b []byte, pages *pagemap) (private int64, err error) {

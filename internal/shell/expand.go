@@ -334,7 +334,7 @@ func isInt(s string) bool {
 	return err == nil && (len(s) == 1 || s[0] != '0')
 }
 
-// expandable reports text that the shell would try on file names. A bracket
+// expandable reports text that the shell would try on names of files. A bracket
 // counts only with its other half: the command [ is a name.
 func expandable(s string) bool {
 	if strings.ContainsAny(s, "*?") {

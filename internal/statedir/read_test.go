@@ -138,7 +138,7 @@ func TestEditStartsAgainOnNewerBytes(t *testing.T) {
 		t.Errorf("a file that changes each time: %v", err)
 	}
 	if b, _ := os.ReadFile(f); bytes.Contains(b, []byte("never")) {
-		t.Errorf("an edit that failed is on file: %q", b)
+		t.Errorf("an edit that failed is stored: %q", b)
 	}
 }
 

@@ -41,7 +41,7 @@ func (j *Injection) check() (member, text string) {
 	case e == 0:
 		return "/errno", fmt.Sprintf("%q is not an errno: denied, invalid, budget, too_large, pending, unavailable", j.Errno)
 	case len(call.Failures()) == 0:
-		return "/errno", "never happens: what " + j.Call + " answers follows from what it is given"
+		return "/errno", "never happens: what " + j.Call + " answers follows from its arguments"
 	case !slices.Contains(call.Failures(), e):
 		var names []string
 		for _, can := range call.Failures() {

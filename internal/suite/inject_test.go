@@ -76,7 +76,7 @@ func TestInjectedThatNeverHappens(t *testing.T) {
 		"{call: input_get, errno: denied, long: true}":         "fails with errno, or is long",
 		"{call: request_tool_call, errno: busy}":               `"busy" is not an errno`,
 		"{call: request_tool_call, errno: absent}":             "fails with denied, budget, too_large, pending, unavailable",
-		"{call: input_get, errno: denied}":                     "follows from what it is given",
+		"{call: input_get, errno: denied}":                     "follows from its arguments",
 		"{call: request_tool_call, long: true}":                "no buffer",
 		"{call: input_get, number: -1, long: true}":            "counts from 1",
 		"{call: http_request, errno: denied}":                  "does not import http_request",

@@ -84,13 +84,13 @@ func (s *Stub) check() (member, text string) {
 			return "/errno", s.Call + " never fails like this"
 		}
 		if len(s.Request) > 0 {
-			return "/request", s.Call + " is answered the same whatever it is asked"
+			return "/request", s.Call + " always has the same answer"
 		}
 	case callState:
 		return s.checkState()
 	default:
 		if _, ok := hostcalls.Lookup(s.Call); ok {
-			return "/call", s.Call + " has no stub: what it answers follows from what it is given"
+			return "/call", s.Call + " has no stub: what it answers follows from its arguments"
 		}
 		return "/call", fmt.Sprintf("there is no hostcall %q", s.Call)
 	}

@@ -35,7 +35,7 @@ func newMeters(m metric.Meter) (*meters, error) {
 	s.failures, errs[2] = m.Int64Counter("belay.failures", metric.WithUnit("{failure}"),
 		metric.WithDescription("Verdicts that a failure made, by phase and kind."))
 	s.latency, errs[3] = m.Float64Histogram("belay.invocation.duration", metric.WithUnit("s"),
-		metric.WithDescription("Time from the question to the answer on record."),
+		metric.WithDescription("Time from the question to the logged answer."),
 		metric.WithExplicitBucketBoundaries(.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5))
 	s.turns, errs[4] = m.Int64Counter("belay.hook.turns", metric.WithUnit("{turn}"),
 		metric.WithDescription("Turns of hooks, by hook, pass, decision and kind of failure."))

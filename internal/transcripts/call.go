@@ -47,7 +47,7 @@ type Log struct {
 	Mark    Mark
 }
 
-// Mark is how far a log was read, and what it was like up to there.
+// Mark is how far a log was read, and what it held up to there.
 type Mark struct {
 	Offset int64  `json:"offset"` // bytes, or calls where the log is a database
 	Digest string `json:"digest"` // SHA-256 in hexadecimal of all before the offset

@@ -26,7 +26,7 @@ const (
 // runtime is still writing: it is left for the next time.
 //
 // before is the mark of an earlier reading, or its zero value. rewritten reports that the log is
-// shorter than it was then, or is not what it was. The error is one of reading; what was read until
+// shorter than it was then, or has changed. The error is one of reading; what was read until
 // then is in the log.
 func Lines(r io.Reader, before Mark, log *Log, each func(line []byte) (unknown string)) (rewritten bool, err error) {
 	in := &lineReader{r: bufio.NewReaderSize(r, 64<<10), sum: sha256.New()}

@@ -122,7 +122,7 @@ var (
 	ErrQuota     = errors.New("too many questions of this agent wait for a person already")
 	ErrInvalid   = errors.New("the decision is not valid")
 	ErrHidden    = errors.New("argument hidden: what a person would decide by is redacted, so this can only be denied")
-	ErrUnsound   = errors.New("the item on file is not what was asked")
+	ErrUnsound   = errors.New("the stored item is not what was asked")
 )
 
 // At returns the item as it stands at a time: one whose time has run out is

@@ -444,7 +444,7 @@ func approvalsRunOutByBoot(t *testing.T, store kernel.Store) {
 	}
 	commit(t, store, to(approvals.Pending, approvals.Approved, moment(last, year)))
 	if got := stored(t, store, "1"); got.Clock != item.Clock || got.Decision.Clock != moment(last, year).Stamp() {
-		t.Errorf("stamps on file: %+v and %+v", got.Clock, got.Decision.Clock)
+		t.Errorf("stored stamps: %+v and %+v", got.Clock, got.Decision.Clock)
 	}
 	for _, set := range []time.Duration{-year, 0, year} {
 		if got := listed(t, store, approvals.Query{DueAt: moment(2*last, set)}); got != "" {

@@ -59,7 +59,7 @@ func needsMore(dir string, environ []string) bool {
 	return false
 }
 
-// Ask decides the payload, and closes the state directory: the event is on record, and all that
+// Ask decides the payload, and closes the state directory: the event is logged, and all that
 // belongs to it done, before the runtime gets its answer. The error is always nil.
 func (h *Host) Ask(ctx context.Context, runtime string, payload []byte, o adapters.Options) (hookcmd.Answered, error) {
 	defer h.Close()

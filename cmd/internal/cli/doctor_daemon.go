@@ -23,7 +23,7 @@ func (a *App) examineDaemon(ctx context.Context, dir string, ok func(check, text
 		ok("daemon", "not running: commands work on the state directory themselves")
 	case err != nil:
 		fail("daemon", err.Error(),
-			"Commands do not go round a daemon that is there. Stop it, or find out what is wrong with it.")
+			"Commands never bypass a running daemon. Stop it, or find out what is wrong with it.")
 	default:
 		defer c.Close()
 		if err := alive(ctx, c); err != nil {

@@ -24,7 +24,7 @@ func examineQueue(ctx context.Context, host *belay.Belay) (f finding, ok bool) {
 		return finding{Check: "queue", Status: "fail", Text: err.Error()}, false
 	}
 	if len(ids) > 0 {
-		return finding{Check: "queue", Status: "fail", Text: plural(len(ids), "item") + " on file, not what was asked: " +
+		return finding{Check: "queue", Status: "fail", Text: plural(len(ids), "item") + " stored otherwise than asked: " +
 			oneLine(ids[0], 40), Advice: advice}, false
 	}
 	met, err := host.Events(ctx,

@@ -45,7 +45,7 @@ func TestParallelDenies(t *testing.T) {
 		if !ok {
 			t.Errorf("denial %d was not made", i)
 		} else if !strings.Contains(text, digest(i)) {
-			t.Errorf("denial %d was acknowledged and is not on file", i)
+			t.Errorf("denial %d was acknowledged, and is not stored", i)
 		}
 	}
 }

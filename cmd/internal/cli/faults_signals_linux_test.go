@@ -119,7 +119,7 @@ func TestEvalEndsWhenItIsTold(t *testing.T) {
 				t.Error(out)
 			}
 			if out, _ := p.belay(t, "events", "query", "--type", "gap", "--json"); !strings.Contains(out, `"blocked":1`) {
-				t.Errorf("not on record: %s", out)
+				t.Errorf("not logged: %s", out)
 			}
 		})
 	}

@@ -105,7 +105,7 @@ func check(t *testing.T, p *process, sent map[string]*shot) {
 		}
 		if !ok || e.Seq != s.v.Event.Seq || e.ID != s.v.Event.ID || e.Decision != string(s.v.Decision) ||
 			s.v.Decision != want {
-			t.Errorf("%s was answered %s as event %+v, and on record is %d %s %s", s.id, s.v.Decision, *s.v.Event, e.Seq, e.ID,
+			t.Errorf("%s was answered %s as event %+v, and the log has %d %s %s", s.id, s.v.Decision, *s.v.Event, e.Seq, e.ID,
 				e.Decision)
 		}
 	}

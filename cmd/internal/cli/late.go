@@ -73,6 +73,6 @@ func (a *App) noteLate(args []string, r kernel.Refusal) {
 		return a.word.Note(func() error { return belay.Spool(dir, r) })
 	})
 	if err != nil {
-		fmt.Fprintf(a.Err, "belay: this block is not on record: %s\n", safe(err.Error()))
+		fmt.Fprintf(a.Err, "belay: this block is not logged: %s\n", safe(err.Error()))
 	}
 }

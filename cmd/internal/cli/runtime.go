@@ -185,7 +185,7 @@ func (a *App) refuseRuntime(ctx context.Context, adapter adapters.Adapter, call 
 		r.Why = phases.LatchPayload
 	}
 	if err := belay.Spool(dir, r); err != nil {
-		fmt.Fprintf(a.Err, "belay: this block is not on record: %s\n", safe(err.Error()))
+		fmt.Fprintf(a.Err, "belay: this block is not logged: %s\n", safe(err.Error()))
 	}
 	return answer
 }

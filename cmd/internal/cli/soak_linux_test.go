@@ -215,7 +215,7 @@ func (s *soak) faults(long time.Duration) map[string]func() {
 			s.p = serveProcess(s.t, s.dir)
 			if out, code := s.p.belay(s.t, "events", "query", "--type", "notice", "--json"); code != 0 ||
 				!strings.Contains(out, "the clock jumped by +1h0m0s") {
-				s.t.Errorf("the jump is not on record: %d, %.500s", code, out)
+				s.t.Errorf("the jump is not logged: %d, %.500s", code, out)
 			}
 			clockStood(s.t, s.dir, 2*time.Hour)
 		},
@@ -312,7 +312,7 @@ func TestFaultsInTurn(t *testing.T) {
 		for name, fault := range s.faults(long) {
 			fault()
 			s.mu.Lock()
-			t.Logf("%7.1fs  %-40s %6d sent, %d answers on record, refused %v", time.Since(began).Seconds(), name, s.sent,
+			t.Logf("%7.1fs  %-40s %6d sent, %d answers logged, refused %v", time.Since(began).Seconds(), name, s.sent,
 				len(s.answered), s.refused)
 			s.mu.Unlock()
 			time.Sleep(long)

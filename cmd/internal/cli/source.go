@@ -69,7 +69,7 @@ func (a *App) daemon() (*client.Client, error) {
 		return nil, nil
 	case err != nil:
 		return nil, failureBy(err,
-			"A daemon serves "+safe(dir)+". Stop it, or find out what is wrong with it; belay does not go round it.")
+			"A daemon serves "+safe(dir)+". Stop it, or find out what is wrong with it; belay never bypasses it.")
 	}
 	// Tokens that were moved out of the state directory come by the environment.
 	for role, name := range map[client.Role]string{client.RoleReview: "BELAY_REVIEW_TOKEN",
@@ -92,7 +92,7 @@ func alive(ctx context.Context, c *client.Client) error {
 	err := c.Alive(within)
 	if within.Err() != nil && ctx.Err() == nil {
 		return failure(fmt.Sprintf("the daemon does not answer within %v: it hangs, or was stopped", aliveTime),
-			"Actions are blocked meanwhile. `kill -CONT` lets a stopped process go on; end one that hangs, and start it again. belay does not go round it.")
+			"Actions are blocked meanwhile. `kill -CONT` lets a stopped process go on; end one that hangs, and start it again. belay never bypasses it.")
 	}
 	if err != nil {
 		return recordsFailure(err)

@@ -103,7 +103,7 @@ func startEvent(runtime string) string {
 }
 
 // starts reports whether the event is the start of its session, or may be one: an input that is
-// not on record could be.
+// not logged could be.
 func starts(e *phases.Event) bool {
 	if e.Phase != phases.PrePlan {
 		return false

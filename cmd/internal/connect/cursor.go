@@ -81,7 +81,7 @@ func (l *look) cursor(place Place, read Reader) {
 				r.wrong = append(r.wrong, "it has no failClosed: Cursor goes on when it fails")
 			}
 			if want := cursorTimeout(r.event); h.Member("timeout") != nil && int64(seconds(src, h)) < want {
-				r.wrong = append(r.wrong, fmt.Sprintf("it is given up after less than %d s", want))
+				r.wrong = append(r.wrong, fmt.Sprintf("Cursor stops waiting after less than %d s", want))
 			}
 		})
 	}

@@ -25,7 +25,7 @@ func TestCursorEntries(t *testing.T) {
 		"open on a failure": {replace(cursorUser, `"failClosed": true`, `"failClosed": false`),
 			connect.Warn, "has no failClosed"},
 		"a short time": {replace(cursorUser, `"timeout": 30`, `"timeout": 3`),
-			connect.Warn, "given up after less"},
+			connect.Warn, "stops waiting after less"},
 		"an event is missing": {replace(cursorUser, `--for preToolUse`, `--for preToolUse2`),
 			connect.Warn, "it says that it is for"},
 		"one tool alone": {replace(cursorUser, `"type": "command"`, `"type": "command", "matcher": "Shell"`),

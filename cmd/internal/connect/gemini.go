@@ -194,7 +194,7 @@ func geminiEntry(src []byte, h *jsonedit.Node, r *registered) {
 		r.wrong = append(r.wrong, "a project's .env file can end the shell that starts it, by "+some(missing))
 	}
 	if want := geminiTimeout(r.event); h.Member("timeout") != nil && int64(seconds(src, h)) < want {
-		r.wrong = append(r.wrong, fmt.Sprintf("it is given up after less than %d ms, and the event goes on", want))
+		r.wrong = append(r.wrong, fmt.Sprintf("Gemini CLI stops waiting after less than %d ms, and the event goes on", want))
 	}
 	if str(src, h, "name") != "" {
 		r.wrong = append(r.wrong, "it has a name, by which any project's settings can switch it off")

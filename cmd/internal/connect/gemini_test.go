@@ -49,7 +49,7 @@ func TestGeminiHooksThatDoNotRun(t *testing.T) {
 			replace(geminiUser, `"BeforeTool": [{"hooks"`, `"BeforeTool": [{"matcher": "glob", "hooks"`),
 			"not asked about", ""},
 		"a short time": {connect.User,
-			replace(geminiUser, `"timeout": 30000`, `"timeout": 3`), "", "given up after less"},
+			replace(geminiUser, `"timeout": 30000`, `"timeout": 3`), "", "stops waiting after less"},
 		"a name": {connect.User,
 			replace(geminiUser, `"timeout"`, `"name": "belay", "timeout"`), "", "it has a name"},
 		"a variable left": {connect.User,

@@ -85,7 +85,7 @@ func refuse(word *LastWord, dir string, ad adapters.Adapter, payload []byte, o a
 		return out
 	}
 	if err := word.Note(func() error { return leaveNote(dir, ad, payload, out.Answer, o, f) }); err != nil {
-		out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
+		out.Answer.Notes = append(out.Answer.Notes, "this block is not logged: "+safe(err.Error()))
 	}
 	return out
 }

@@ -89,7 +89,7 @@ func (c *Command) late() int {
 		if err := NoteInTime(func() error {
 			return c.word.Note(func() error { return leaveNote(*dir, e.ad, e.payload, out.Answer, e.opts, f) })
 		}); err != nil {
-			out.Answer.Notes = append(out.Answer.Notes, "this block is not on record: "+safe(err.Error()))
+			out.Answer.Notes = append(out.Answer.Notes, "this block is not logged: "+safe(err.Error()))
 		}
 	}
 	return c.tell(e, out)

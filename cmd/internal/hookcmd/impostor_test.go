@@ -16,7 +16,7 @@ import (
 )
 
 // A process that stands where the daemon should gets neither token nor payload, and its
-// answer lets nothing go on. Nor does belay go round it.
+// answer lets nothing go on. Nor does belay bypass it.
 func TestImpostorGetsNothing(t *testing.T) {
 	for name, put := range map[string]func(t *testing.T, dir string) string{
 		"a link to a socket elsewhere": func(t *testing.T, dir string) string {

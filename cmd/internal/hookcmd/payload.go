@@ -148,7 +148,7 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	if err := i.ctx.Err(); err != nil {
 		return 0, err
 	}
-	buf := make([]byte, len(p)) // a read that was given up may still write here
+	buf := make([]byte, len(p)) // a read that nothing waits for may still write here
 	done := make(chan result, 1)
 	go func() {
 		n, err := i.r.Read(buf)

@@ -113,6 +113,6 @@ func TestClockIsNotOnTheWire(t *testing.T) {
 		}
 	}
 	if claims == 0 {
-		t.Error("no claim is on record")
+		t.Error("no claim is logged")
 	}
 }

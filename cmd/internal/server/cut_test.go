@@ -114,7 +114,7 @@ func TestRefusedBodiesAreRecorded(t *testing.T) {
 			refused, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventFailure})
 			if err != nil || len(refused) != 1 || refused[0].Kind != phases.KindProtocol ||
 				refused[0].Decision != string(phases.Block) {
-				t.Errorf("on record: %+v, %v", refused, err)
+				t.Errorf("logged: %+v, %v", refused, err)
 			}
 			if got := strings.Join(d.latched(t), " "); got != c.latched {
 				t.Errorf("latched %q, want %q", got, c.latched)

@@ -78,7 +78,7 @@ func (s *Server) drain(ctx context.Context) {
 		for _, u := range left {
 			f := phases.NewFault(phases.KindDeadline, "the daemon was stopped before it had decided", nil)
 			if err := belay.Spool(s.o.Dir, u.refusal(f)); err != nil {
-				s.log.LogAttrs(ctx, slog.LevelError, "a block is not on record", slog.Any("error", err))
+				s.log.LogAttrs(ctx, slog.LevelError, "a block is not logged", slog.Any("error", err))
 			}
 		}
 	}()

@@ -71,7 +71,7 @@ func TestUndecidedActionsAreBlockedAndRecorded(t *testing.T) {
 			}
 			all, err := d.host.Events(t.Context(), wire.Query{Session: "late", Limit: 10})
 			if err != nil || c.ends && (len(all) == 0 || all[0].Decision != string(phases.Block)) {
-				t.Errorf("on record: %v, %v", all, err)
+				t.Errorf("logged: %v, %v", all, err)
 			}
 		})
 	}

@@ -87,7 +87,7 @@ func TestManyAtOnce(t *testing.T) {
 				}
 				got, err := d.host.Events(t.Context(), wire.Query{ID: v.Event.ID})
 				if err != nil || len(got) != 1 || got[0].Decision != string(want) || got[0].Session != fmt.Sprintf("s-%d", i) {
-					t.Errorf("%d/%d: not on record as answered: %v %v", i, n, got, err)
+					t.Errorf("%d/%d: not logged as answered: %v %v", i, n, got, err)
 				}
 			}
 		})
@@ -278,10 +278,10 @@ func TestKilledUnderLoad(t *testing.T) {
 	record := recordOf(t, host.Events)
 	for id, decision := range acknowledged {
 		if e, ok := record[id]; !ok || e.Decision != string(decision) {
-			t.Errorf("acknowledged %s of event %s is not on record", decision, id)
+			t.Errorf("acknowledged %s of event %s is not logged", decision, id)
 		}
 	}
-	t.Logf("%d acknowledged, %d on record", len(acknowledged), len(record))
+	t.Logf("%d acknowledged, %d logged", len(acknowledged), len(record))
 }
 
 // held is a host that keeps invocations until it is told to let them go.
@@ -359,7 +359,7 @@ func TestOverload(t *testing.T) {
 	}
 	list, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventFailure, Kind: phases.KindDeadline})
 	if err != nil || len(list) != 4 {
-		t.Errorf("%d refusals on record, %v", len(list), err)
+		t.Errorf("%d refusals logged, %v", len(list), err)
 	}
 	close(h.letGo)
 	for range 2 {

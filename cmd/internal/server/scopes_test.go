@@ -57,7 +57,7 @@ func TestScopesOverTheWire(t *testing.T) {
 	es, err := review.Events(t.Context(), wire.Query{ID: held.Event.ID})
 	if err != nil || len(es) != 1 ||
 		!strings.Contains(strings.Join(es[0].Notes, " "), "the caller says that it holds the action to its scopes") {
-		t.Errorf("that is not on record: %+v, %v", es, err)
+		t.Errorf("that is not logged: %+v, %v", es, err)
 	}
 
 	child := phases.Invocation{Phase: phases.Spawn,

@@ -176,7 +176,7 @@ func schemaVersion(c *sqlite3.Conn) (version int, err error) {
 	}
 	defer func() { err = errors.Join(err, stmt.Close()) }()
 	if !stmt.Step() {
-		return 0, errors.Join(stmt.Err(), errors.New("the database does not say what it is"))
+		return 0, errors.Join(stmt.Err(), errors.New("the database names no application"))
 	}
 	app, version, tables := stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt64(2)
 	switch {

@@ -28,9 +28,9 @@ type Advice struct {
 	Compacted kernel.Compacted
 	Newest    time.Time // the latest time of an event
 	Denied    []string  // items that the log says are denied, and may still hold
-	Doubts    []string  // why the log is not all that was recorded: then the latches on file stay as well
+	Doubts    []string  // why the log is not all that was recorded: then the stored latches stay as well
 
-	// Sound reports whether an item on file is what the log says of it.
+	// Sound reports whether a stored item is what the log says of it.
 	Sound func(*approvals.Item) (bool, error)
 }
 

@@ -16,7 +16,7 @@ import (
 // whyRepaired is the reason of what a repair takes back.
 const whyRepaired = "rows beside it were changed outside of belay, and the database was recovered"
 
-// latches makes the latches again from the log. Where the log is in doubt, those on file
+// latches makes the latches again from the log. Where the log is in doubt, those in the tables
 // stay as well.
 func (r *repairer) latches() error {
 	r.rebuilt("latches, as events say: %d", len(r.advice.Latches))
@@ -27,7 +27,7 @@ func (r *repairer) latches() error {
 		var l kernel.Latch
 		if json.Unmarshal(st.ColumnBlob(3, nil), &l, json.RejectUnknownMembers(true)) != nil || l.Key() != key ||
 			l.Since.UnixNano() != st.ColumnInt64(2) {
-			l = kernel.Latch{Runtime: key.Runtime, Session: key.Session, Reason: "the latch on file could not be read",
+			l = kernel.Latch{Runtime: key.Runtime, Session: key.Session, Reason: "the stored latch could not be read",
 				Kind:      phases.KindStore,
 				DecidedBy: "belay", Since: r.now.UTC().Round(0)}
 		}
@@ -144,7 +144,7 @@ func (r *repairer) leases() error {
 	return nil
 }
 
-// runs leaves metadata and retries as they are found: no event holds what they were.
+// runs leaves metadata and retries as they are found: no event holds them.
 func (r *repairer) runs() error {
 	r.accepted("metadata and retries of runs, as they are found; those that were deleted are not known")
 	var bad [][3]string

@@ -267,16 +267,16 @@ func TestRecoverRefusesWhatItCannotMakeAgain(t *testing.T) {
 	}
 }
 
-// Where the log is in doubt, the latch stays that ends hardest, on file or in events; where
+// Where the log is in doubt, the latch stays that ends hardest, stored or in events; where
 // it is not, that of the events.
 func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 	// each harder than the one before
 	ends := []phases.LatchEnd{phases.EndsWithCause, phases.EndsByJudging, phases.EndsByPerson}
 	key := wire.Session{Runtime: "r", Session: "both"}
-	for onFile := range ends {
+	for inTable := range ends {
 		for inEvents := range ends {
 			for _, doubt := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%q on file, %q in events, doubt %v", ends[onFile], ends[inEvents], doubt), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%q stored, %q in events, doubt %v", ends[inTable], ends[inEvents], doubt), func(t *testing.T) {
 					path := filepath.Join(t.TempDir(), "belay.db")
 					s := open(t, path, sqlite.Options{})
 					restricted(t, s)
@@ -290,7 +290,7 @@ func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 					if doubt {
 						advice.Doubts = []string{"event 2 is missing"}
 					}
-					file := latch("file", ends[onFile])
+					file := latch("file", ends[inTable])
 					body, err := json.Marshal(&file)
 					must(t, err)
 					out := raw(t, path)
@@ -300,7 +300,7 @@ func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 							storetest.T0.UnixNano(), body)), out.Close()))
 					recovers(t, s, func() (sqlite.Advice, error) { return advice, nil }, "r")
 					want := "events"
-					if doubt && (onFile > inEvents || onFile == inEvents && ends[onFile] == phases.EndsByJudging) {
+					if doubt && (inTable > inEvents || inTable == inEvents && ends[inTable] == phases.EndsByJudging) {
 						want = "file"
 					}
 					if l, err := s.Latch(t.Context(), key); err != nil || l == nil || l.Invocation != want {
@@ -312,7 +312,7 @@ func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 	}
 }
 
-// Where the log is in doubt, a latch on file that no event made stays; where it is not, it goes.
+// Where the log is in doubt, a stored latch that no event made stays; where it is not, it goes.
 func TestRecoverKeepsLatchesInDoubt(t *testing.T) {
 	for _, doubt := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "belay.db")

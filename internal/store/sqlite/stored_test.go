@@ -148,7 +148,7 @@ func TestDatabaseOfAVersionThatDidNotPack(t *testing.T) {
 	}
 }
 
-// Compaction that ends inside of a pack removes the contents of what is given up from it.
+// Compaction that ends inside of a pack removes the contents of what is compacted from it.
 func TestCompactionInsideOfAPack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "belay.db")
 	s := open(t, path, sqlite.Options{})
