@@ -9,6 +9,8 @@ package builtin
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"sync"
 
@@ -115,6 +117,9 @@ func (s *Set) Trusted(digest string) bool {
 	_, ok := s.byDigest[digest]
 	return ok
 }
+
+// Names returns the names of all embedded hooks, sorted. It reads no module.
+func (s *Set) Names() []string { return slices.Sorted(maps.Keys(s.byName)) }
 
 // Hooks returns all embedded hooks, sorted by name, but for those whose module does not fit its digest.
 func (s *Set) Hooks() []Hook {

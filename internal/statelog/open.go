@@ -13,6 +13,9 @@ import (
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
+	"github.com/belay-hooks/belay/leases"
 )
 
 func databasePath(dir string) string { return filepath.Join(dir, "belay.db") }
@@ -57,6 +60,20 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 		return nil, err
 	}
 	return &ReadOnly{newLog(db, key, guard, events), db.Close}, nil
+}
+
+// Latches, Approvals and Leases return rows as kernel.Store does. They show what is stored: nothing may be
+// decided on them, since neither the log nor a clock is asked.
+func (r *ReadOnly) Latches(ctx context.Context) ([]kernel.Latch, error) { return r.store.Latches(ctx) }
+
+// Approvals returns stored items; see Latches.
+func (r *ReadOnly) Approvals(ctx context.Context, q approvals.Query) ([]approvals.Item, error) {
+	return r.store.Approvals(ctx, q)
+}
+
+// Leases returns stored leases; see Latches.
+func (r *ReadOnly) Leases(ctx context.Context, q leases.Query) ([]leases.Lease, error) {
+	return r.store.Leases(ctx, q)
 }
 
 // Close releases the database.

@@ -77,6 +77,11 @@ func (a *App) Main(ctx context.Context, args []string) (code int) {
 
 func (a *App) execute(ctx context.Context, args []string) error {
 	root := a.root()
+	if completes(args) {
+		if err := a.complete(root); err != nil {
+			return err
+		}
+	}
 	root.SetArgs(args)
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -157,7 +162,7 @@ an agent is about to do, and answers allow, allow with changes, ask or block.
 		RunE:          func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("belay {{.Version}}\n")
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().StringVar(&a.state, "state", "",
 		"state directory (default $BELAY_HOME, then the XDG state directory)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -168,7 +173,7 @@ an agent is about to do, and answers allow, allow with changes, ask or block.
 	root.AddCommand(a.initCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
 		a.statusCmd(), a.doctorCmd(), a.configCmd(), a.latchCmd(), a.leaseCmd(), a.approvalsCmd(), a.reviewerCmd(),
 		a.rulesCmd(), a.testCmd(), a.redactCmd(), a.recordCmd(), a.recoverCmd(), a.replayCmd(), a.fuzzCmd(), a.conformCmd(),
-		a.demoCmd(), a.schemaCmd())
+		a.demoCmd(), a.schemaCmd(), a.completionCmd())
 	root.AddCommand(a.previewCmds()...)
 	return root
 }

@@ -27,8 +27,7 @@ func (a *App) leaseListCmd() *cobra.Command {
 			if query.State == "" && !all {
 				query.State = leases.Active
 			}
-			if query.State != "" && !contains([]leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked},
-				query.State) {
+			if query.State != "" && !contains(leaseStates(), query.State) {
 				return usageError("--state: "+safe(state)+" is not known", "Known: active, exhausted, expired, revoked.")
 			}
 			if query.Limit < 1 || query.Limit > leases.MaxLimit {
@@ -47,6 +46,10 @@ func (a *App) leaseListCmd() *cobra.Command {
 	f.IntVar(&query.Limit, "limit", leases.DefaultLimit, "how many at most, up to 1000")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+func leaseStates() []leases.State {
+	return []leases.State{leases.Active, leases.Exhausted, leases.Expired, leases.Revoked}
 }
 
 func (a *App) leaseList(ctx context.Context, q client.LeaseQuery, asJSON bool) error {

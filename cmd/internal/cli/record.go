@@ -45,6 +45,11 @@ const (
 
 const recordFormats = "It is one of jsonl, claude-hooks, claude-transcript, events, kept."
 
+// recordForms returns the words of recordFormats.
+func recordForms() []string {
+	return []string{"jsonl", "claude-hooks", "claude-transcript", fromEvents, fromKept}
+}
+
 func (a *App) recordCmd() *cobra.Command {
 	var options recordOptions
 	cmd := &cobra.Command{

@@ -34,9 +34,10 @@ func adapterFor(name string) (adapters.Adapter, error) {
 
 // runtimeOf looks for `eval … --runtime NAME` before any flag is parsed, since a
 // flag that does not parse must be answered in that runtime's form, too. With
-// --verdict the answer is in belay's own form, and so are its failures.
+// --verdict the answer is in belay's own form, and so are its failures. A shell that completes such a
+// command asks for words, and no runtime waits.
 func runtimeOf(args []string) (name string, asked bool) {
-	if !slices.Contains(args, "eval") || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+	if completes(args) || !slices.Contains(args, "eval") || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
 		return "", false
 	}
 	if slices.Contains(args, "--verdict") || slices.Contains(args, "--verdict=true") {
