@@ -24,6 +24,7 @@ type Options struct {
 	Language   string // one of Known; found by looking at the directory when empty
 	WorkDir    string // where compilers keep what they can use again; DIR/build when empty
 	StandardGo bool   // Go only: do not use TinyGo even if it is there
+	Target     string // TinyGo only: one of Targets; the first when empty
 	Debug      bool   // keep names and line numbers, for coverage; such a module is not for installing
 }
 
@@ -77,6 +78,9 @@ func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifes
 	if !ok {
 		return fail(failure(ErrSource, nil, "%q is not a language that hooks can be built from; known are %s",
 			clip(o.Language), strings.Join(Known(), ", ")))
+	}
+	if o.Target != "" && o.Language != "go" {
+		return fail(failure(ErrSource, nil, "the hook is in %s, and only hooks in Go have a target to choose", o.Language))
 	}
 	if o.WorkDir == "" {
 		o.WorkDir = filepath.Join(dir, "build")

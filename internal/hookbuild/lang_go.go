@@ -13,17 +13,15 @@ func compileGo(ctx context.Context, j *job) ([]byte, error) {
 	if m := missingGo(); m != "" {
 		return nil, failure(ErrTool, nil, "%s", m)
 	}
+	if j.opts.StandardGo && j.opts.Target != "" {
+		return nil, failure(ErrSource, nil, "the target %s is one of TinyGo, which was not to be used", clip(j.opts.Target))
+	}
 	if tiny := find("tinygo"); tiny != "" && !j.opts.StandardGo {
-		j.version(ctx, "", tiny, "version")
-		args := []string{"build", "-target=wasm-unknown", "-opt=2", "-o", j.output()}
-		if !j.opts.Debug {
-			args = append(args, "-no-debug")
-		}
-		_, err := j.run(ctx, env("GOWORK=off"), tiny, append(args, ".")...)
-		if err != nil {
-			return nil, err
-		}
-		return j.read()
+		return compileTinyGo(ctx, j, tiny)
+	}
+	if j.opts.Target != "" {
+		return nil, failure(ErrTool, nil, "the target %s is one of TinyGo, and tinygo is missing; it is at https://tinygo.org",
+			clip(j.opts.Target))
 	}
 	program := find("go")
 	if program == "" {

@@ -96,8 +96,10 @@ func (a *App) hookNew(name string, options hookNewOptions) error {
 }
 
 type hookBuildOptions struct {
-	out  string
-	json bool
+	out        string
+	target     string
+	standardGo bool
+	json       bool
 }
 
 func (a *App) hookBuildCmd() *cobra.Command {
@@ -105,6 +107,13 @@ func (a *App) hookBuildCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build [DIR]",
 		Short: "Compile a hook and pack its manifest into the module",
+		Long: `build compiles the hook in DIR (default: here) and packs belay.yaml into the module. Its source
+says the language. Hooks in Go are built with TinyGo where it is installed, else with standard
+Go. TinyGo builds for wasm-unknown, whose modules import nothing but belay's functions, or for
+wasip1 with --target wasip1.`,
+		Example: `  belay hook build
+  belay hook build my-hook -o dist/my-hook.wasm
+  belay hook build --target wasip1`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usageError("hook build takes one directory", "")
@@ -121,15 +130,29 @@ func (a *App) hookBuildCmd() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&options.out, "output", "o", "", "file to write (default DIR/NAME.wasm)")
+	f.StringVar(&options.target, "target", "", "TinyGo's target: "+strings.Join(hookbuild.Targets(), ", ")+
+		" (default "+hookbuild.Targets()[0]+")")
+	f.BoolVar(&options.standardGo, "standard-go", false, "build a hook in Go with standard Go, also where TinyGo is installed")
 	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
 
 func (a *App) hookBuild(ctx context.Context, dir string, options hookBuildOptions) error {
+	if options.target != "" && !slices.Contains(hookbuild.Targets(), options.target) {
+		return usageError(fmt.Sprintf("%q is no target that hooks can be built for", safe(options.target)),
+			"There are "+strings.Join(hookbuild.Targets(), ", ")+".")
+	}
+	if options.target != "" && options.standardGo {
+		return usageError("--target is of TinyGo, and --standard-go builds without it", "Give one of the two.")
+	}
+	if lang, err := hookbuild.Detect(dir); options.standardGo && err == nil && lang != "go" {
+		return usageError("--standard-go is for hooks in Go, and this one is in "+lang, "")
+	}
 	if a.Terminal && !options.json {
 		fmt.Fprintf(a.Err, "building %s …\n", safe(dir))
 	}
-	res, err := hookbuild.Build(ctx, dir, hookbuild.Options{Output: options.out})
+	res, err := hookbuild.Build(ctx, dir,
+		hookbuild.Options{Output: options.out, Target: options.target, StandardGo: options.standardGo})
 	if err != nil {
 		return failureBy(err, "")
 	}
