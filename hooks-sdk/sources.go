@@ -1,4 +1,4 @@
-// Package hookssdk carries the SDKs for C and Rust into the binary, so that a new hook
+// Package hookssdk carries the SDKs for C, Rust and AssemblyScript into the binary, so that a new hook
 // brings its SDK and builds without a network. It decides nothing: package
 // internal/hookbuild says which language wants which files. The SDK for Go is a module of
 // its own, which go:embed does not enter: internal/hookbuild has an archive of it.
@@ -6,9 +6,9 @@ package hookssdk
 
 import "embed"
 
-//go:embed c/belay.h rust/Cargo.toml rust/README.md rust/src
+//go:embed assemblyscript/*.ts assemblyscript/README.md assemblyscript/testing c/belay.h rust/Cargo.toml rust/README.md rust/src
 var sources embed.FS
 
-// Sources holds what an author needs of c and rust, by their names below hooks-sdk: no
+// Sources holds what an author needs of c, rust and assemblyscript, by their names below hooks-sdk: no
 // tests, no build results.
 func Sources() embed.FS { return sources }

@@ -27,7 +27,7 @@ func sdkLock(t *testing.T) hookbuild.Lock {
 func TestSDKHooksAreCurrent(t *testing.T) {
 	l := sdkLock(t)
 	drift, err := hookbuild.CheckLocked("sdk", l)
-	if err != nil || len(l.Modules) != 2 {
+	if err != nil || len(l.Modules) != 3 {
 		t.Fatalf("%d modules, %v", len(l.Modules), err)
 	}
 	for _, d := range drift {

@@ -2,7 +2,7 @@
 // another host: abi.json lists every host function with its core signature,
 // group, capability, phases and limits, and every number that crosses the
 // border. README.md says what they mean. The package decides nothing; its test
-// keeps the data, the specification, the three SDKs and this repository's host
+// keeps the data, the specification, the SDKs and this repository's host
 // in step.
 package abi
 

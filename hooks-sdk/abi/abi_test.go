@@ -212,6 +212,11 @@ func TestSDKsDeclareTheABI(t *testing.T) {
 			regexp.MustCompile(`(?m)^//go:wasmimport belay_v1 (\w+)\n//go:noescape\nfunc (\w+)()\(([^)]*)\) (\w+)$`),
 			map[string]int{"int32": 1, "uint32": 1, "unsafe.Pointer": 1}, map[string]int{"int64": 1},
 		},
+		{
+			"assemblyscript", read(t, "..", "assemblyscript", "raw.ts"),
+			regexp.MustCompile(`(?m)^@external\("belay_v1", "(\w+)"\)\nexport declare function (\w+)()\(([^)]*)\): (\w+);$`),
+			map[string]int{"i32": 1, "u32": 1, "usize": 1}, map[string]int{"i64": 1},
+		},
 	} {
 		t.Run(sdk.name, func(t *testing.T) {
 			found := map[string]string{}

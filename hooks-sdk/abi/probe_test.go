@@ -29,12 +29,12 @@ func probeLock(t *testing.T) hookbuild.Lock {
 	return l
 }
 
-// The probes in C and Rust are committed, and belong to their sources and to the SDK as
+// The probes in AssemblyScript, C and Rust are committed, and belong to their sources and to the SDK as
 // it is now. Build them with: go run ./internal/hookbuild/buildexamples -C hooks-sdk/abi/testdata/probes
 func TestProbesAreCurrent(t *testing.T) {
 	l := probeLock(t)
 	drift, err := hookbuild.CheckLocked(probes, l)
-	if err != nil || len(l.Modules) != 2 {
+	if err != nil || len(l.Modules) != 3 {
 		t.Fatalf("%d modules, %v", len(l.Modules), err)
 	}
 	for _, d := range drift {
@@ -113,7 +113,7 @@ const (
 )
 
 // Each SDK, in the real sandbox: what a hook reads through it is what the host
-// has, and what it asks for arrives as it was meant. The three agree to the byte.
+// has, and what it asks for arrives as it was meant. They agree to the byte.
 func TestProbes(t *testing.T) {
 	e, err := sandbox.Open(sandbox.Options{})
 	if err != nil {
@@ -129,7 +129,7 @@ func TestProbes(t *testing.T) {
 	random := strconv.Itoa(int(block[0])<<16 | int(block[1])<<8 | int(block[2]))
 	wantReport := strings.Replace(probeReport, "RANDOM", random, 1)
 	action := strings.Replace(probeAction, "LONG", strings.Repeat("x", 5000), 1)
-	for _, lang := range []string{"c", "rust", "go"} {
+	for _, lang := range []string{"assemblyscript", "c", "rust", "go"} {
 		t.Run(lang, func(t *testing.T) {
 			file := probe(t, lang)
 			info, err := e.Inspect(file)

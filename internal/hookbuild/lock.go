@@ -63,8 +63,8 @@ func (l Lock) Encode() ([]byte, error) {
 
 // SourceDigest returns the SHA-256 over the files that the module of dir is
 // built from: names and contents, sorted. Cases, READMEs, tests, built modules and
-// what compilers keep do not count. The SDK counts for C and Rust, which find it in the
-// same tree, and so does a crate beside dir that a hook in Rust is built with.
+// what compilers keep do not count. The SDK counts for C, Rust and AssemblyScript, which
+// find it in the same tree, and so does a crate beside dir that a hook in Rust is built with.
 func SourceDigest(dir, lang string) (string, error) {
 	lines := []string{}
 	add := func(name string, content []byte) {
@@ -82,13 +82,14 @@ func SourceDigest(dir, lang string) (string, error) {
 			return "", err
 		}
 	}
-	if lang == "c" || lang == "rust" {
+	if lang == "c" || lang == "rust" || lang == "assemblyscript" {
 		files, err := sdk(lang)
 		if err != nil {
 			return "", err
 		}
 		for name, content := range files {
-			if !strings.HasSuffix(name, ".md") && !strings.HasPrefix(name, "src/testing/") {
+			if !strings.HasSuffix(name, ".md") && !strings.HasPrefix(name, "src/testing/") &&
+				!strings.HasPrefix(name, "testing/") {
 				add("sdk/"+name, content)
 			}
 		}

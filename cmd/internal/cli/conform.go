@@ -50,7 +50,7 @@ it is belay's own host.`,
 		Use:   "sdk MODULE.wasm",
 		Short: "Hold an SDK to what hooks written with it have to come to",
 		Long: `sdk runs the behaviours on belay's own host. MODULE is a hook that was written with the
-SDK and does what /args/do says: harness/conformance/sdk has it in C, Rust and Go.`,
+SDK and does what /args/do says: harness/conformance/sdk has it in C, Rust, Go and AssemblyScript.`,
 		Args: oneArg("the module of a hook that was built with the SDK"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.conformSDK(cmd.Context(), args[0], &options) },
 	}
