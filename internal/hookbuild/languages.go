@@ -27,7 +27,7 @@ func languages() map[string]language {
 func Known() []string { return slices.Sorted(maps.Keys(languages())) }
 
 // Languages returns the languages that New has templates for.
-func Languages() []string { return []string{"go", "rust", "c", "wat"} }
+func Languages() []string { return []string{"go", "rust", "c", "assemblyscript", "wat"} }
 
 // Missing returns what has to be installed before hooks of a language can be
 // built here, as a sentence, or "" when everything is there.

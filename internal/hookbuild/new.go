@@ -71,8 +71,9 @@ func fill(tmp, dir string, files map[string][]byte) error {
 func templateFiles(name, lang string) (map[string][]byte, error) {
 	title, source := map[string][2]string{
 		"c": {"C", "`hook.c`: the hook"}, "go": {"Go", "`main.go`: the hook; `main_test.go`: its tests (`go test`)"},
-		"rust": {"Rust", "`src/lib.rs`: the hook with its tests (`cargo test`)"},
-		"wat":  {"WebAssembly text", "`hook.wat`: the hook"},
+		"rust":           {"Rust", "`src/lib.rs`: the hook with its tests (`cargo test`)"},
+		"wat":            {"WebAssembly text", "`hook.wat`: the hook"},
+		"assemblyscript": {"AssemblyScript", "`assembly/index.ts`: the hook; `tests/`: its tests (`npm test`, after a build)"},
 	}[lang], ""
 	if title[0] == "" {
 		return nil, failure(ErrSource, nil, "there is no template for %q; there are %s", clip(lang),
@@ -109,6 +110,11 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 			text := words.Replace(string(b))
 			if lang == "wat" && rel == "README.md" {
 				text = strings.Replace(text, "- `sdk/`: the SDK, so that the hook builds without a network\n", "", 1)
+			}
+			if lang == "assemblyscript" && rel == "README.md" {
+				const build = "    belay hook build "
+				text = strings.Replace(text, build, "    npm ci                    # the compiler, by package-lock.json\n"+build, 1)
+				text = strings.Replace(text, "builds without a network", "builds without one from npm", 1)
 			}
 			out[rel] = []byte(text)
 			return nil

@@ -49,7 +49,7 @@ type hookNewOptions struct {
 func (a *App) hookNewCmd() *cobra.Command {
 	var o hookNewOptions
 	cmd := &cobra.Command{
-		Use:   "new NAME --lang go|rust|c|wat",
+		Use:   "new NAME --lang go|rust|c|assemblyscript|wat",
 		Short: "Start a new hook: source, manifest, cases, SDK",
 		Example: `  belay hook new no-friday-deploys --lang rust
   cd no-friday-deploys && belay hook build`,
@@ -87,8 +87,12 @@ func (a *App) hookNew(name string, options hookNewOptions) error {
 	if options.lang == "go" {
 		slow = "--slow-compile " // standard Go's runtime takes longer to compile than eval allows unasked
 	}
-	fmt.Fprintf(a.Out, "  cd %s\n  belay hook build\n  belay test\n  belay eval %s--hook %s.wasm < invocation.json\n",
-		safe(dir), slow, safe(path.Base(name)))
+	compiler := ""
+	if options.lang == "assemblyscript" {
+		compiler = "npm ci\n  " // the one language that brings its compiler with the hook
+	}
+	fmt.Fprintf(a.Out, "  cd %s\n  %sbelay hook build\n  belay test\n  belay eval %s--hook %s.wasm < invocation.json\n",
+		safe(dir), compiler, slow, safe(path.Base(name)))
 	if missing := hookbuild.Missing(options.lang); missing != "" {
 		fmt.Fprintf(a.Err, "belay: note: to build it here: %s\n", safe(missing))
 	}
