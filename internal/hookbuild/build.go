@@ -26,6 +26,8 @@ type Options struct {
 	StandardGo bool   // Go only: do not use TinyGo even if it is there
 	Target     string // TinyGo only: one of Targets; the first when empty
 	Debug      bool   // keep names and line numbers, for coverage; such a module is not for installing
+	Record     bool   // write beside a module in its own place which source it was built from (see Record)
+	Builds     Builds // with Record: where it is noted that this user built it
 }
 
 // Result is a module that was built.
@@ -36,31 +38,56 @@ type Result struct {
 	Toolchain string // the compilers with their versions, as they name themselves
 	Name      string // from the manifest
 	Language  string
+	Record    string // file with the record of the build; "" where there is none
+	NoRecord  error  // why there is none, though one was wanted
 }
 
 // Build compiles the hook in dir, packs its manifest into the module and writes
 // the file, all or nothing. It runs one compiler at a time and obeys ctx; it is
 // safe for concurrent use on different directories.
 func Build(ctx context.Context, dir string, o Options) (Result, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Result{}, failure(ErrSource, err, "%s: %v", dir, reason(err))
+	}
+	o.Record = o.Record && inPlace(dir, o.Output)
+	before := sourceBefore(dir, o) // what changes under the compiler's hands is newer than the module
 	module, m, r, err := compile(ctx, dir, o)
 	if err != nil {
 		return Result{}, err
 	}
 	if r.Path == "" {
-		r.Path = filepath.Join(dir, path.Base(m.Name)+".wasm")
+		r.Path = filepath.Join(dir, ModuleFile(m))
 	}
 	if err := files.Write(r.Path, module, files.Options{Perm: 0o644, NoUmask: true}); err != nil {
 		return Result{}, failure(ErrWrite, err, "%s could not be written: %v", r.Path, reason(err))
 	}
+	if o.Record {
+		r.NoRecord = before.record(dir, &r, o.Builds)
+	}
 	return r, nil
 }
 
+// inPlace reports whether a module that is written to output lies where a build in dir puts it. One that is written
+// elsewhere is a copy to be retained, such as a release: it does not age when the source goes on.
+func inPlace(dir, output string) bool {
+	if output == "" {
+		return true
+	}
+	m, err := readManifest(dir)
+	if err != nil {
+		return false // which the build says
+	}
+	at, err := filepath.Abs(output)
+	return err == nil && at == filepath.Join(dir, ModuleFile(m))
+}
+
+// ModuleFile is the name of the file that Build writes a hook's module to.
+func ModuleFile(m *tiers.Manifest) string { return path.Base(m.Name) + ".wasm" }
+
+// compile builds the module of dir, which is absolute.
 func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifest, Result, error) {
 	fail := func(err error) ([]byte, *tiers.Manifest, Result, error) { return nil, nil, Result{}, err }
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return fail(failure(ErrSource, err, "%s: %v", dir, reason(err)))
-	}
 	m, err := readManifest(dir)
 	if err != nil {
 		return fail(err)

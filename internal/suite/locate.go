@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -131,6 +130,9 @@ type Module struct {
 	File   []byte
 	Path   string // of the file; "" when it was built or comes with belay
 	Source string // folder of its source; "" when that is not known
+
+	// Stale is how the source differs from the module that lies there: it was built anew for that.
+	Stale []hookbuild.Change
 }
 
 // Locator finds the modules that suites are about. It is used by one goroutine.
@@ -139,9 +141,12 @@ type Locator struct {
 	Build bool
 	// Debug builds with debug information, so that coverage knows lines.
 	Debug bool
-	// WorkDir is where modules are built that are not there: nothing is written beside
-	// a hook's source.
+	// WorkDir is where modules are built that are not there, or older than their source: nothing
+	// is written beside a hook's source.
 	WorkDir string
+	// Builds knows which modules this user built. Only these are built anew when their source has
+	// changed; another module that is older than its source is an error.
+	Builds hookbuild.Builds
 
 	builtin *builtin.Set
 	built   map[string]*Module
@@ -163,8 +168,7 @@ func (l *Locator) Module(ctx context.Context, s *Suite) (*Module, error) {
 		if err != nil {
 			return nil, s.named(s.doc.Errorf("/hook", "%s: %v", s.Hook, errors.Unwrap(err)))
 		}
-		name := strings.TrimSuffix(filepath.Base(p), ".wasm")
-		return &Module{Name: name, File: file, Path: p}, nil
+		return l.fresh(ctx, &Module{Name: strings.TrimSuffix(filepath.Base(p), ".wasm"), File: file, Path: p})
 	}
 	dir := filepath.Dir(s.file)
 	if abs, err := filepath.Abs(dir); err == nil && filepath.Base(abs) == casesDir {
@@ -236,17 +240,39 @@ func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, hookbuild.ManifestFile), err)
 	}
-	p := filepath.Join(dir, path.Base(m.Name)+".wasm")
+	p := filepath.Join(dir, hookbuild.ModuleFile(m))
 	if !l.Build {
 		file, err := files.Read(p, maxModule)
 		if err == nil {
-			return &Module{Name: m.Name, File: file, Path: p, Source: dir}, nil
+			return l.fresh(ctx, &Module{Name: m.Name, File: file, Path: p, Source: dir})
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	return l.build(ctx, m.Name, dir)
+}
+
+// fresh returns the module of a file, or one that is built anew because the source has changed since.
+func (l *Locator) fresh(ctx context.Context, m *Module) (*Module, error) {
+	err := hookbuild.Check(m.Path, m.File)
+	if err == nil {
+		return m, nil
+	}
+	var stale *hookbuild.StaleError
+	switch {
+	case !errors.As(err, &stale):
+		return nil, err
+	case !l.Builds.Ours(stale):
+		return nil, fmt.Errorf("%w; you did not build it here, so belay does not do so unasked: `%s`", err, stale.Command())
+	}
+	built, failed := l.build(ctx, m.Name, stale.Dir)
+	if failed != nil {
+		return nil, fmt.Errorf("%w; %w", err, failed)
+	}
+	anew := *built
+	anew.Stale = stale.Changes
+	return &anew, nil
 }
 
 func (l *Locator) build(ctx context.Context, name, dir string) (*Module, error) {

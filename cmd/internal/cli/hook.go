@@ -114,7 +114,12 @@ func (a *App) hookBuildCmd() *cobra.Command {
 		Long: `build compiles the hook in DIR (default: here) and packs belay.yaml into the module. Its source
 says the language. Hooks in Go are built with TinyGo where it is installed, else with standard
 Go. TinyGo builds for wasm-unknown, whose modules import nothing but belay's functions, or for
-wasip1 with --target wasip1.`,
+wasip1 with --target wasip1.
+
+Beside the module it writes a record, NAME.wasm.build.json: the digest of each source file.
+Commands that take the module compare it with the source by that record. When a file's content
+has changed since, ` + "`belay test`" + ` builds the module anew, and ` + "`belay hook install`, `upgrade`,\n`propose`, `sign` and `push`" + ` refuse it. With -o the module is a copy to be retained, such as
+a release: it has no record and does not age.`,
 		Example: `  belay hook build
   belay hook build my-hook -o dist/my-hook.wasm
   belay hook build --target wasip1`,
@@ -156,9 +161,14 @@ func (a *App) hookBuild(ctx context.Context, dir string, options hookBuildOption
 		fmt.Fprintf(a.Err, "building %s …\n", safe(dir))
 	}
 	res, err := hookbuild.Build(ctx, dir,
-		hookbuild.Options{Output: options.out, Target: options.target, StandardGo: options.standardGo})
+		hookbuild.Options{Output: options.out, Target: options.target, StandardGo: options.standardGo, Record: true,
+			Builds: hookbuild.BuildsIn(a.Getenv)})
 	if err != nil {
 		return failureBy(err, "")
+	}
+	if res.NoRecord != nil {
+		fmt.Fprintf(a.Err, "belay: note: a later change of the source will not be seen: %s\n",
+			oneLine(res.NoRecord.Error(), 300))
 	}
 	// Inspect the built module as the sandbox would: an author should not have
 	// to install a hook to learn that it will be refused.
@@ -167,8 +177,12 @@ func (a *App) hookBuild(ctx context.Context, dir string, options hookBuildOption
 		return failureBy(err, "The module was built as "+res.Path+", but belay would refuse it.")
 	}
 	if options.json {
-		return a.printJSON(map[string]any{"path": res.Path, "digest": res.Digest, "size": res.Size,
-			"toolchain": res.Toolchain, "hook": info})
+		out := map[string]any{"path": res.Path, "digest": res.Digest, "size": res.Size, "toolchain": res.Toolchain,
+			"hook": info}
+		if res.Record != "" {
+			out["record"] = res.Record
+		}
+		return a.printJSON(out)
 	}
 	fmt.Fprintf(a.Out, "%s  %s  %s\n  built with %s\n", safe(relative(res.Path)), bytesText(int64(res.Size)), res.Digest,
 		safe(res.Toolchain))

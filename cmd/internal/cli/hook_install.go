@@ -44,6 +44,7 @@ func (a *App) hookInstallCmd() *cobra.Command {
 		Long: `install checks the module, compiles it once, keeps the file under its digest in the
 state directory and appends a binding to belay.yaml with the capabilities that you
 allow. Without --allow these are all that the manifest asks for; they are printed.
+A module that is older than its source is refused (` + "`belay hook build --help`" + `).
 From a registry, hooks are installed by digest only; given a tag, install says which
 digest it stands for and does nothing.`,
 		Example: `  belay hook install guard.wasm --priority 50
@@ -106,8 +107,8 @@ func (a *App) hookInstall(ctx context.Context, what string, options hookInstallO
 			return err
 		}
 		req.File, req.Evidence = p.Module, evidenceOf(p)
-	} else if req.File, err = readModule(what); err != nil {
-		return failureBy(err, "")
+	} else if req.File, err = readFresh(what); err != nil {
+		return err
 	} else if req.Evidence, err = trust.ReadEvidence(what); err != nil {
 		return failureBy(err, "")
 	}

@@ -66,8 +66,8 @@ One byte changed is a new proposal.`,
 
 func (a *App) hookPropose(ctx context.Context, file string, options hookProposeOptions) error {
 	var err error
-	if options.p.Module, err = readModule(file); err != nil {
-		return failureBy(err, "")
+	if options.p.Module, err = readFresh(file); err != nil {
+		return err
 	}
 	for _, p := range options.phases {
 		options.p.Phases = append(options.p.Phases, phases.Phase(p))

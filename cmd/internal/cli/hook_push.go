@@ -56,9 +56,9 @@ func (a *App) hookPush(ctx context.Context, path, target string, options hookPus
 		return usageError("what is pushed gets its digest from its bytes",
 			"Leave the @sha256:… out; give a tag instead, or none.")
 	}
-	file, err := readModule(path)
+	file, err := readFresh(path)
 	if err != nil {
-		return failureBy(err, "")
+		return err
 	}
 	// Refuse to push a module that could not be installed.
 	info, err := loader.Inspect(ctx, file, nil)

@@ -68,9 +68,9 @@ func (a *App) hookSign(ctx context.Context, path string, options hookSignOptions
 	if err != nil {
 		return err
 	}
-	file, err := readModule(path)
+	file, err := readFresh(path)
 	if err != nil {
-		return failureBy(err, "")
+		return err
 	}
 	// A signature vouches for a module: refuse to sign one that belay would not
 	// load.

@@ -164,7 +164,7 @@ func (a *App) planUpgrade(ctx context.Context, dir trust.Dir, args []string,
 		}
 		r.File, r.Evidence = p.Module, evidenceOf(p)
 	default:
-		if r.File, err = readModule(what); err != nil {
+		if r.File, err = readFresh(what); err != nil {
 			return nil, err
 		}
 		if r.Evidence, err = trust.ReadEvidence(what); err != nil {

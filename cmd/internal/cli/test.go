@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/suite"
 )
@@ -44,9 +45,11 @@ in DIR/cases), a folder of suites, or one suite; DIR/... means every hook below 
 Without DIR it is the folder where you are.
 
 The module is the one that the suite names (hook: FILE.wasm, hook: builtin:NAME or
-hook: rules:FILE), else the one in the hook's folder, built when it is not there. Every
-case has a store of its own in memory. test retains nothing, and uses nothing of a state
-directory but compiled code.
+hook: rules:FILE), else the one in the hook's folder, built when it is not there. If you
+built that one here and its source has changed since, the cases run on a module that is
+built anew; ` + "`belay hook build`" + ` writes it. A module that came with its folder is an error
+then. Every case has a store of its own in memory. test retains nothing, and uses nothing
+of a state directory but compiled code.
 
 Exit status: 0 every case passed, 1 a case failed or a suite is wrong, 2 usage,
 5 everything passed but verdicts differ from their goldens (CASES.golden.json).`,
@@ -101,7 +104,8 @@ func (a *App) test(ctx context.Context, args []string, options *testOptions) err
 	}
 	defer func() { _ = os.RemoveAll(work) }()
 	t := &tester{app: a, o: options, args: args, ids: ids,
-		where: suite.Locator{Build: options.build, Debug: options.covers(), WorkDir: work}}
+		where: suite.Locator{Build: options.build, Debug: options.covers(), WorkDir: work,
+			Builds: hookbuild.BuildsIn(a.Getenv)}}
 	if options.watch {
 		return t.watch(ctx)
 	}
@@ -121,9 +125,10 @@ type tester struct {
 
 // suiteRun is one suite with what came of it. err: it could not be run.
 type suiteRun struct {
-	file string
-	res  suite.SuiteResult
-	err  error
+	file  string
+	res   suite.SuiteResult
+	stale []hookbuild.Change // of the source, for which its hook was built anew
+	err   error
 }
 
 // testRun is everything of one run.
@@ -154,7 +159,7 @@ func (t *tester) once(ctx context.Context) error {
 	t.seen = slices.Clone(files)
 	for _, f := range files {
 		s := suiteRun{file: f}
-		s.res, s.err = t.suite(ctx, engine, f, hooks)
+		s.res, s.stale, s.err = t.suite(ctx, engine, f, hooks)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -181,16 +186,16 @@ func (t *tester) outputs() (*outputs, error) {
 	return out, nil
 }
 
-// suite runs one suite.
+// suite runs one suite. stale is how the source of its hook differs from the module that lies there.
 func (t *tester) suite(ctx context.Context, engine *suite.Engine, file string,
-	hooks map[string]*hookCover) (suite.SuiteResult, error) {
+	hooks map[string]*hookCover) (res suite.SuiteResult, stale []hookbuild.Change, err error) {
 	s, err := suite.ReadFile(file)
 	if err != nil {
-		return suite.SuiteResult{File: file}, err
+		return suite.SuiteResult{File: file}, nil, err
 	}
 	m, err := t.where.Module(ctx, s)
 	if err != nil {
-		return suite.SuiteResult{File: file}, err
+		return suite.SuiteResult{File: file}, nil, err
 	}
 	if m.Path != "" {
 		t.seen = append(t.seen, m.Path)
@@ -198,11 +203,11 @@ func (t *tester) suite(ctx context.Context, engine *suite.Engine, file string,
 		t.seen = append(t.seen, m.Source)
 	}
 	h := engine.Hook(m.Name, m.File)
-	res, err := h.RunSuite(ctx, s, suite.Options{Run: t.o.filter, Update: t.o.update})
+	res, err = h.RunSuite(ctx, s, suite.Options{Run: t.o.filter, Update: t.o.update})
 	if t.o.covers() {
 		hooks[res.Digest] = &hookCover{name: res.Hook, source: m.Source, hook: h}
 	}
-	return res, err
+	return res, m.Stale, err
 }
 
 // report prints and writes everything, and says how the run ended.

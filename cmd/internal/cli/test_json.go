@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/suite"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -14,6 +15,9 @@ type suiteJSON struct {
 	Left    []string   `json:"left,omitzero"`
 	Skipped int        `json:"skipped,omitzero"`
 	Updated bool       `json:"updated,omitzero"`
+
+	// BuiltAnew is how the source differs from the module that lies there, for which the hook was built anew.
+	BuiltAnew []hookbuild.Change `json:"built_anew,omitzero"`
 }
 
 type caseJSON struct {
@@ -38,7 +42,7 @@ func testJSON(run *testRun, sum testSummary) any {
 	for i := range run.suites {
 		s := &run.suites[i]
 		js := suiteJSON{Suite: s.file, Hook: s.res.Hook, Digest: s.res.Digest, Cases: []caseJSON{}, Left: s.res.Left,
-			Skipped: s.res.Skipped, Updated: s.res.Updated}
+			Skipped: s.res.Skipped, Updated: s.res.Updated, BuiltAnew: s.stale}
 		if s.err != nil {
 			js.Error = s.err.Error()
 		}

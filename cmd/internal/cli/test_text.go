@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/suite"
 )
 
@@ -46,6 +47,9 @@ func note(s *suiteRun) string {
 	}
 	if s.res.Updated {
 		out = append(out, "golden written")
+	}
+	if len(s.stale) > 0 {
+		out = append(out, "built anew: "+oneLine(hookbuild.Differences(s.stale), 200))
 	}
 	return strings.Join(out, ", ")
 }
