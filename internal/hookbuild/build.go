@@ -63,7 +63,7 @@ func Build(ctx context.Context, dir string, o Options) (Result, error) {
 		return Result{}, failure(ErrWrite, err, "%s could not be written: %v", r.Path, reason(err))
 	}
 	if o.Record {
-		r.NoRecord = before.record(dir, &r, o.Builds)
+		r.NoRecord = before.record(dir, &r)
 	}
 	return r, nil
 }

@@ -28,11 +28,13 @@ const (
 // Record says which source a module was built from. It stands beside the module, in the hook's folder. It is a note of
 // the build and proves nothing: belay refuses a module because of it, and never trusts one more.
 type Record struct {
-	Format    int     `json:"format"`    // 1
-	Module    string  `json:"module"`    // sha256:<hex> of the module file
-	Language  string  `json:"language"`  // see Known
-	Toolchain string  `json:"toolchain"` // Result.Toolchain
-	Files     []Input `json:"files"`     // sorted by path
+	Format     int     `json:"format"`               // 1
+	Module     string  `json:"module"`               // sha256:<hex> of the module file
+	Language   string  `json:"language"`             // see Known
+	StandardGo bool    `json:"standard_go,omitzero"` // Options.StandardGo
+	Target     string  `json:"target,omitzero"`      // Options.Target
+	Toolchain  string  `json:"toolchain"`            // Result.Toolchain
+	Files      []Input `json:"files"`                // sorted by path
 }
 
 // Input is a file that a module was built from.
@@ -60,6 +62,8 @@ func DecodeRecord(b []byte) (*Record, error) {
 		return bad("/module is no digest: %q", clip(r.Module))
 	case !slices.Contains(Known(), r.Language):
 		return bad("/language is %q; known are %s", clip(r.Language), strings.Join(Known(), ", "))
+	case r.Target != "" && !slices.Contains(Targets(), r.Target):
+		return bad("/target is %q; known are %s", clip(r.Target), strings.Join(Targets(), ", "))
 	case len(r.Toolchain) > maxToolchain:
 		return bad("/toolchain is longer than %d bytes", maxToolchain)
 	case len(r.Files) > maxInputs:
@@ -99,8 +103,9 @@ func isRecordPath(p string) bool {
 
 // snapshot is the source of a hook before it is compiled.
 type snapshot struct {
-	inputs []Input
-	err    error
+	options Options
+	inputs  []Input
+	err     error
 }
 
 // sourceBefore reads the source, where a record is wanted.
@@ -108,6 +113,7 @@ func sourceBefore(dir string, o Options) (s snapshot) {
 	if !o.Record {
 		return s
 	}
+	s.options = o
 	if o.Language == "" {
 		if o.Language, s.err = Detect(dir); s.err != nil {
 			return s
@@ -119,12 +125,12 @@ func sourceBefore(dir string, o Options) (s snapshot) {
 
 // record writes the record of a module, and notes that this user built it. Where it cannot, an older record goes: it
 // would be about another build.
-func (s snapshot) record(dir string, r *Result, builds Builds) error {
+func (s snapshot) record(dir string, r *Result) error {
 	err := s.err
 	if err == nil {
 		var b []byte
-		if b, err = writeRecord(dir, r, s.inputs); err == nil {
-			builds.note(r.Record, b)
+		if b, err = writeRecord(dir, r, &s); err == nil {
+			s.options.Builds.note(r.Record, b)
 			return nil
 		}
 	}
@@ -134,12 +140,12 @@ func (s snapshot) record(dir string, r *Result, builds Builds) error {
 
 // writeRecord writes the record of a module and returns it. before is what the compiler found; what it writes into the
 // folder itself, as cargo its lock, counts as it is now.
-func writeRecord(dir string, r *Result, before []Input) ([]byte, error) {
+func writeRecord(dir string, r *Result, before *snapshot) ([]byte, error) {
 	after, err := inputs(dir, r.Language)
 	if err != nil {
 		return nil, err
 	}
-	all := byPath(before)
+	all := byPath(before.inputs)
 	for _, f := range after {
 		if path.Base(f.Path) == "Cargo.lock" {
 			all[f.Path] = f.Digest
@@ -147,6 +153,7 @@ func writeRecord(dir string, r *Result, before []Input) ([]byte, error) {
 	}
 	at := RecordPath(r.Path)
 	rec := Record{Format: 1, Module: r.Digest, Language: r.Language,
+		StandardGo: before.options.StandardGo, Target: before.options.Target,
 		Toolchain: r.Toolchain[:min(len(r.Toolchain), maxToolchain)], Files: []Input{}}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		rec.Files = append(rec.Files, Input{Path: name, Digest: all[name]})
@@ -202,7 +209,8 @@ func Check(module string, content []byte) error {
 		return err
 	}
 	if changes := compare(r.Files, now); len(changes) > 0 {
-		return &StaleError{Module: module, Dir: dir, Changes: changes, record: phases.ByteDigest(src)}
+		return &StaleError{Module: module, Dir: dir, Changes: changes,
+			Options: Options{Language: r.Language, StandardGo: r.StandardGo, Target: r.Target}, record: phases.ByteDigest(src)}
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func builtHook(t *testing.T, builds Builds) (dir, module string, content []byte)
 	r := Result{Path: filepath.Join(dir, "t.wasm"), Digest: phases.ByteDigest([]byte("bytes")), Language: "wat",
 		Toolchain: "by hand"}
 	o := Options{Record: true, Builds: builds}
-	if err := sourceBefore(dir, o).record(dir, &r, builds); err != nil {
+	if err := sourceBefore(dir, o).record(dir, &r); err != nil {
 		t.Fatal(err)
 	}
 	return dir, r.Path, []byte("bytes")
@@ -185,7 +185,7 @@ func TestRecordOfSourceThatChangesMeanwhile(t *testing.T) {
 		r := Result{Path: filepath.Join(dir, "t.wasm"), Digest: phases.ByteDigest(nil), Language: "rust"}
 		before := sourceBefore(dir, Options{Record: true})
 		put(t, dir, map[string]string{file: "written meanwhile"})
-		if err := before.record(dir, &r, ""); err != nil {
+		if err := before.record(dir, &r); err != nil {
 			t.Fatal(err)
 		}
 		if err := Check(r.Path, nil); (err == nil) != fresh {
@@ -209,6 +209,14 @@ func TestOnlyModulesInTheirPlaceHaveRecords(t *testing.T) {
 }
 
 func TestCommandIsOneOfAShell(t *testing.T) {
+	e := StaleError{Dir: "x", Options: Options{StandardGo: true}}
+	if got := e.Command(); got != "belay hook build x --standard-go" {
+		t.Error(got)
+	}
+	e = StaleError{Dir: ".", Options: Options{Target: Targets()[1]}}
+	if got := e.Command(); got != "belay hook build --target wasip1" {
+		t.Error(got)
+	}
 	for dir, want := range map[string]string{
 		".": "belay hook build", "guard": "belay hook build guard", "it's here": `belay hook build 'it'\''s here'`,
 	} {
@@ -270,6 +278,7 @@ func TestDecodeRecord(t *testing.T) {
 		{`"path":"../a.c"`, `"path":"a/../b"`, "/files/0/path"},
 		{`"path":"../a.c"`, `"path":""`, "/files/0/path"},
 		{`"language":"c"`, `"language":"make"`, "/language"},
+		{`"language":"c"`, `"language":"c","target":"x86"`, "/target"},
 		{`"toolchain":"x"`, `"toolchain":"` + strings.Repeat("x", 5000) + `"`, "/toolchain"},
 		{`"path":"b.c"`, `"path":"../a.c"`, "/files/1/path"},
 		{`"path":"b.c"`, `"path":"b\u001b.c"`, "/files/1/path"},

@@ -38,6 +38,7 @@ type StaleError struct {
 	Module  string // its file
 	Dir     string // the hook's folder
 	Changes []Change
+	Options Options // that build it as it was built
 
 	record string // digest of the record that says so
 }
@@ -65,10 +66,17 @@ func Differences(changes []Change) string {
 
 // Command is the command that builds the module anew.
 func (e *StaleError) Command() string {
-	if e.Dir == "." {
-		return "belay hook build"
+	command := "belay hook build"
+	if e.Dir != "." {
+		command += " " + quoted(e.Dir)
 	}
-	return "belay hook build " + quoted(e.Dir)
+	if e.Options.StandardGo {
+		command += " --standard-go"
+	}
+	if e.Options.Target != "" {
+		command += " --target " + e.Options.Target
+	}
+	return command
 }
 
 // quoted is a path as one word of a shell.

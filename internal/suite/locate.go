@@ -250,7 +250,7 @@ func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, er
 			return nil, err
 		}
 	}
-	return l.build(ctx, m.Name, dir)
+	return l.build(ctx, m.Name, dir, hookbuild.Options{})
 }
 
 // fresh returns the module of a file, or one that is built anew because the source has changed since.
@@ -266,7 +266,7 @@ func (l *Locator) fresh(ctx context.Context, m *Module) (*Module, error) {
 	case !l.Builds.Ours(stale):
 		return nil, fmt.Errorf("%w; you did not build it here, so belay does not do so unasked: `%s`", err, stale.Command())
 	}
-	built, failed := l.build(ctx, m.Name, stale.Dir)
+	built, failed := l.build(ctx, m.Name, stale.Dir, stale.Options)
 	if failed != nil {
 		return nil, fmt.Errorf("%w; %w", err, failed)
 	}
@@ -275,7 +275,7 @@ func (l *Locator) fresh(ctx context.Context, m *Module) (*Module, error) {
 	return &anew, nil
 }
 
-func (l *Locator) build(ctx context.Context, name, dir string) (*Module, error) {
+func (l *Locator) build(ctx context.Context, name, dir string, o hookbuild.Options) (*Module, error) {
 	if m := l.built[dir]; m != nil {
 		return m, nil
 	}
@@ -283,8 +283,8 @@ func (l *Locator) build(ctx context.Context, name, dir string) (*Module, error) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := hookbuild.Build(ctx, dir,
-		hookbuild.Options{Output: filepath.Join(work, "hook.wasm"), WorkDir: work, Debug: l.Debug})
+	o.Output, o.WorkDir, o.Debug = filepath.Join(work, "hook.wasm"), work, l.Debug
+	r, err := hookbuild.Build(ctx, dir, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be built: %w", dir, err)
 	}
