@@ -9,6 +9,7 @@ require (
 	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/charmbracelet/x/ansi v0.11.9
 	github.com/digitorus/timestamp v0.0.0-20250524132541-c45532741eea
+	github.com/git-pkgs/gitignore v1.1.0
 	github.com/go-json-experiment/json v1.27.2
 	github.com/go-logr/logr v1.4.4
 	github.com/go-openapi/runtime v0.33.4

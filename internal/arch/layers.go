@@ -210,6 +210,7 @@ func homes() map[string][]string {
 		"github.com/ncruces/go-sqlite3":    {"internal/store/sqlite", "internal/store/sqlite/..."},
 		"github.com/klauspost/compress":    {"internal/eventpack", "internal/transcripts/openclaw"},
 		"github.com/aymanbagabas/go-udiff": {"internal/textdiff"},
+		"github.com/git-pkgs/gitignore":    {"internal/hookbuild"},
 		"github.com/pelletier/go-toml":     {"internal/gitleaks", "cmd/internal/connect"},
 		"github.com/spf13/cobra":           {"cmd/internal/cli"},
 		"github.com/landlock-lsm":          {"internal/confine"},

@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"slices"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/queue"
@@ -46,7 +43,8 @@ One byte changed is a new proposal.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&options.p.Reason, "reason", "", "why; the reviewer reads it")
-	flags.StringVar(&options.source, "source", "", "directory with the source, to be shown to the reviewer")
+	flags.StringVar(&options.source, "source", "",
+		"directory with the source, to be shown to the reviewer without what .gitignore leaves out")
 	flags.StringVar(&options.p.Name, "name", "", "name of the binding (default: the hook's own)")
 	flags.StringSliceVar(&options.phases, "phase", nil, "phases to bind (default: all that the hook serves)")
 	flags.IntVar(&options.p.Priority, "priority", 0, "higher runs first, up to 99")
@@ -79,7 +77,7 @@ func (a *App) hookPropose(ctx context.Context, file string, options hookProposeO
 	}
 	if options.source != "" {
 		if options.p.Source, err = readSource(options.source); err != nil {
-			return failureBy(err, "--source takes a directory with a few text files.")
+			return failureBy(err, "--source takes a hook's folder, or another one with a few text files.")
 		}
 	}
 	if err := queue.ValidateProposal(&options.p); err != nil {
@@ -137,41 +135,12 @@ func (a *App) propose(ctx context.Context, proposal approvals.Proposal) (approva
 	return host.Propose(ctx, proposal, peercred.Credential(os.Getuid()))
 }
 
-// readSource reads the text files of a directory, apart from hidden ones and
-// whatever is no text. Links are not followed.
+// readSource reads what a reviewer sees of a hook's folder.
 func readSource(dir string) ([]approvals.SourceFile, error) {
+	shown, err := hookbuild.ReadShown(dir, queue.MaxSourceFiles, queue.MaxSource)
 	var out []approvals.SourceFile
-	size := 0
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if name := d.Name(); path != dir &&
-			(name[0] == '.' || slices.Contains([]string{"target", "node_modules", "vendor"}, name)) {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !d.Type().IsRegular() || filepath.Ext(path) == ".wasm" {
-			return nil
-		}
-		b, err := readLimited(path, queue.MaxSource)
-		if err != nil {
-			return err
-		}
-		if !utf8.Valid(b) || slices.Contains(b, 0) {
-			return nil
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		out = append(out, approvals.SourceFile{Path: filepath.ToSlash(rel), Text: string(b)})
-		if size += len(b) + len(rel); size > queue.MaxSource || len(out) > queue.MaxSourceFiles {
-			return fmt.Errorf("more than %d files or %s of source", queue.MaxSourceFiles, bytesText(queue.MaxSource))
-		}
-		return nil
-	})
+	for _, f := range shown {
+		out = append(out, approvals.SourceFile{Path: f.Path, Text: f.Text})
+	}
 	return out, err
 }
