@@ -8,6 +8,7 @@ require (
 	filippo.io/age v1.3.2
 	github.com/aymanbagabas/go-udiff v0.4.1
 	github.com/charmbracelet/x/ansi v0.11.9
+	github.com/coreos/go-systemd/v22 v22.7.0
 	github.com/digitorus/timestamp v0.0.0-20250524132541-c45532741eea
 	github.com/git-pkgs/gitignore v1.1.0
 	github.com/go-json-experiment/json v1.27.2

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/internal/system"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -123,7 +125,15 @@ func New(options Options) (*Client, error) {
 // Dial returns a client of the daemon that serves the state directory, with those
 // of its tokens that the caller can read. The error is ErrNotRunning when there is
 // certainly none: no socket, or one that a daemon has left behind.
+//
+// On a machine in system mode Dial returns a client of the machine's daemon, whatever dir is, unless
+// this process is root's or /etc/belay/system.yaml allows state directories. Nothing stands in for that
+// daemon: the error is never ErrNotRunning then.
 func Dial(dir string) (*Client, error) {
+	dir, err := inForce(dir)
+	if err != nil {
+		return nil, err
+	}
 	conn, err := daemonapi.DialDir(context.Background(), dir)
 	if err != nil {
 		return nil, err
@@ -136,6 +146,23 @@ func Dial(dir string) (*Client, error) {
 		}
 	}
 	return New(Options{Socket: filepath.Join(dir, daemonapi.SocketName), Frames: dir, Tokens: tokens})
+}
+
+// inForce returns the directory whose daemon decides.
+func inForce(dir string) (string, error) {
+	if !daemonapi.SystemMode() {
+		return dir, nil
+	}
+	config, err := system.Load()
+	switch {
+	case errors.Is(err, system.ErrNone):
+		return dir, nil
+	case err != nil:
+		return "", fmt.Errorf("%w: %w", ErrSick, err)
+	case config.AllowState || os.Geteuid() == 0:
+		return dir, nil
+	}
+	return daemonapi.SystemDir, nil
 }
 
 // SetToken gives the client the token of a role. It is not safe while requests run.

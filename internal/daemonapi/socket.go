@@ -48,7 +48,8 @@ const DialTime = 5 * time.Second
 
 // Socket connects to the daemon's socket, and to nothing else: the socket and its directory
 // belong to this process's user, others cannot write to the directory, and the process that
-// listens runs as that user. It is safe for concurrent use.
+// listens runs as that user. For the machine's sockets that user is root, for whom systemd listens.
+// It is safe for concurrent use.
 type Socket struct {
 	Path string
 
@@ -58,7 +59,11 @@ type Socket struct {
 
 // SocketAt returns the socket at a path, without looking at it.
 func SocketAt(path string) *Socket {
-	return &Socket{Path: path, UID: os.Geteuid(), Peer: peercred.UID}
+	uid := os.Geteuid()
+	if machineSocket(path) {
+		uid = 0
+	}
+	return &Socket{Path: path, UID: uid, Peer: peercred.UID}
 }
 
 // Dial returns a connection on which nothing was sent yet. The error is ErrPeer, or that of
@@ -77,13 +82,15 @@ func (s *Socket) Dial(ctx context.Context) (Conn, error) {
 
 // DialDir is Dial for the daemon that serves a state directory. The error is ErrNotRunning
 // when there is certainly none: no socket, or one that a daemon has left behind; otherwise
-// ErrSick or ErrPeer.
+// ErrSick or ErrPeer. For SystemDir it is never ErrNotRunning: nothing stands in for the machine's daemon.
 func DialDir(ctx context.Context, dir string) (Conn, error) {
 	s := SocketAt(filepath.Join(dir, SocketName))
 	conn, err := s.Dial(ctx)
 	switch {
 	case err == nil:
 		return conn, nil
+	case machineSocket(s.Path):
+		return nil, asSick(err)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: %s", ErrNotRunning, dir)
 	case errors.Is(err, syscall.ECONNREFUSED) && !held(filepath.Join(dir, LockName)):

@@ -3,14 +3,16 @@ package system
 import (
 	"path/filepath"
 	"strconv"
+
+	"github.com/belay-hooks/belay/internal/daemonapi"
 )
 
 // Where the parts of system mode are.
 const (
 	ConfigDir  = "/etc/belay"           // the organisation's files: root's
-	ConfigFile = ConfigDir + "/" + File // its presence is system mode
+	ConfigFile = daemonapi.SystemConfig // its presence is system mode
 	StateDir   = "/var/lib/belay"       // the daemon's: keys, logs, databases
-	RunDir     = "/run/belay"           // the sockets: root's, so that no other user can take their place
+	RunDir     = daemonapi.SystemDir    // the sockets: root's, so that no other user can take their place
 
 	File      = "system.yaml"
 	User      = "belay"       // whom the daemon runs as
@@ -21,3 +23,11 @@ const (
 func UserDir(state string, uid int) string {
 	return filepath.Join(state, "users", strconv.Itoa(uid))
 }
+
+// Places are the directories of system mode. They are those of this machine's layout, but in a test.
+type Places struct {
+	Config, State, Run string
+}
+
+// Standard returns where everything is on a machine.
+func Standard() Places { return Places{Config: ConfigDir, State: StateDir, Run: RunDir} }

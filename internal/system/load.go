@@ -57,10 +57,3 @@ func owned(path string, owner int) error {
 	}
 	return nil
 }
-
-// Active reports whether system mode is on: the file is there, whatever it says. It is as cheap as one system call,
-// for programs that start for each event of an agent.
-func Active() bool {
-	_, err := os.Lstat(ConfigFile)
-	return !errors.Is(err, fs.ErrNotExist)
-}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/internal/redact"
+	"github.com/belay-hooks/belay/internal/system"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -37,6 +38,11 @@ type App struct {
 	// Compiler is what compiles modules in a process of its own; alone.OwnCompiler in the
 	// program itself. Nil: modules are compiled in this process.
 	Compiler []string
+
+	// Places and LoadSystem are where system mode is set up and what its system.yaml says; zero: the machine's own,
+	// which no flag and no variable moves.
+	Places     system.Places
+	LoadSystem func() (*system.Config, error)
 
 	word *hookcmd.LastWord       // of this call of Main
 	now  *atomic.Pointer[[]byte] // the invocation that `eval` is deciding

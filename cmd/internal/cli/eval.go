@@ -246,6 +246,9 @@ func exitOf(v phases.Verdict) int {
 }
 
 func (a *App) openForEval(ctx context.Context, options evalOptions) (*belay.Belay, error) {
+	if err := a.ownState(); err != nil {
+		return nil, err
+	}
 	dir, err := a.stateDir()
 	if err != nil {
 		return nil, err

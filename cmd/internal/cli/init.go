@@ -43,6 +43,9 @@ results. init leaves an existing belay.yaml alone.`,
 }
 
 func (a *App) init(ctx context.Context, o initOptions) error {
+	if err := a.ownState(); err != nil {
+		return err
+	}
 	dir, err := a.stateDir()
 	if err != nil {
 		return err

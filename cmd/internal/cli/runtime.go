@@ -165,6 +165,9 @@ func (a *App) refuseRuntime(ctx context.Context, adapter adapters.Adapter, call 
 	if a.state == "" {
 		a.state = valueOf(args, "--state") // the flags may not have been parsed
 	}
+	if on, err := a.onMachine(); on || err != nil {
+		return answer // no file of this user stands in for the machine's daemon
+	}
 	dir, err := a.stateDir()
 	if err != nil {
 		return answer

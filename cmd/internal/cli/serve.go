@@ -2,24 +2,19 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
 	"os/user"
-	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
-	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/daemonapi"
-	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/telemetry"
 )
 
@@ -31,6 +26,7 @@ type serveOptions struct {
 	queue      int
 	unsafeOpen bool
 	json       bool
+	system     bool
 }
 
 func (a *App) serveCmd() *cobra.Command {
@@ -55,6 +51,7 @@ anew. On SIGTERM or Ctrl-C it refuses new callers, finishes what has begun, and 
 	f := cmd.Flags()
 	f.StringVar(&options.listen, "listen", "", "also listen on this loopback address, 127.0.0.1:PORT or [::1]:PORT")
 	f.BoolVar(&options.tlsOnly, "tls-only", false, "refuse plain HTTP on the address of --listen")
+	f.BoolVar(&options.system, "system", false, "serve all users of this machine, on the sockets that systemd has opened")
 	f.StringVar(&options.log, "log", "text", "form of the log on standard error: text or json")
 	f.BoolVar(&options.json, "json", false, "the same as --log json")
 	f.IntVar(&options.running, "max-running", 0, "actions decided at once (default 4 for each CPU, at least 8)")
@@ -75,13 +72,27 @@ func (a *App) serve(ctx context.Context, options serveOptions) error {
 	if options.running < 0 || options.queue < 0 {
 		return usageError("--max-running and --max-waiting cannot be negative", "")
 	}
+	if options.system && (options.listen != "" || a.state != "" || options.unsafeOpen) {
+		return usageError("--system takes no --listen, --state or --unsafe-fail-open", "The daemon of system mode has its places.")
+	}
 	if options.tlsOnly && options.listen == "" {
 		return usageError("--tls-only needs --listen", "")
+	}
+	if options.system {
+		return a.serveSystem(ctx, options, log)
+	}
+	if err := a.ownState(); err != nil {
+		return err
 	}
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
 	}
+	return a.serveDir(ctx, dir, options, log)
+}
+
+// serveDir serves one state directory, for the user who runs this.
+func (a *App) serveDir(ctx context.Context, dir string, options serveOptions, log *slog.Logger) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ended := make(chan struct{})
@@ -89,49 +100,47 @@ func (a *App) serve(ctx context.Context, options serveOptions) error {
 	go a.endServe(ctx, ended, log)
 	restrictUmask() // nothing that the daemon makes is for others
 	tel := a.telemetry(ctx, log, flushServe)
-	recorders := new(server.Recorders)
-	host, err := a.openState(ctx, dir,
-		belay.Options{Logger: log, UnsafeFailOpen: options.unsafeOpen, Observer: tel.Observer(), Recorder: recorders,
-			Retain: true})
+	d, err := a.openServed(ctx, log, tel, options, server.Options{Dir: dir, Listen: options.listen,
+		TLSOnly: options.tlsOnly, User: userName(), LogDir: a.logDir})
 	if err != nil {
 		return err
 	}
-	defer host.Close()
+	defer d.Close()
 	defer a.finish() // the last metrics are read from the host, which is closed next
-	s, err := server.Open(host, server.Options{
-		Dir: dir, Listen: options.listen, TLSOnly: options.tlsOnly, Runtimes: hookcmd.Runtimes(), Version: version(),
-		User:   userName(),
-		Logger: log, Recorders: recorders, Running: options.running, Queue: options.queue,
-		LogDir: a.logDir,
-	})
-	switch {
-	case errors.Is(err, server.ErrAddress):
-		return usageError(safe(err.Error()),
-			"belay answers this machine only. To reach it from elsewhere, forward the port with something that knows who connects, such as ssh -L.")
-	case errors.Is(err, server.ErrRunning):
-		return failureBy(err, "`belay status` shows it.")
-	case err != nil:
-		return failureBy(err, "")
-	}
-	if err := tel.WatchQueue(s.Load); err != nil {
+	if err := tel.WatchQueue(d.server.Load); err != nil {
 		log.LogAttrs(ctx, slog.LevelWarn, "no metrics of the queue", slog.Any("error", err))
 	}
-	if err := tel.WatchConnections(connectionsOf(s)); err != nil {
+	if err := tel.WatchConnections(connectionsOf(d.server)); err != nil {
 		log.LogAttrs(ctx, slog.LevelWarn, "no metrics of connections", slog.Any("error", err))
 	}
-	if err := tel.WatchApprovals(approvalKinds(), host.ApprovalCounts); err != nil {
+	if err := tel.WatchApprovals(approvalKinds(), d.host.ApprovalCounts); err != nil {
 		log.LogAttrs(ctx, slog.LevelWarn, "no metrics of approvals", slog.Any("error", err))
 	}
-	fmt.Fprintf(a.Err, "belay: serving %s on %s\n", safe(dir), safe(s.Socket()))
-	if addr := s.Addr(); addr != "" {
+	fmt.Fprintf(a.Err, "belay: serving %s on %s\n", safe(dir), safe(d.server.Socket()))
+	if addr := d.server.Addr(); addr != "" {
 		fmt.Fprintf(a.Err, "belay: and on https://%s; clients need %s and a token, %s\n", addr,
 			safe(daemonapi.CertificatePath(dir)), safe(daemonapi.TokenPath(dir, client.RoleInvoke)))
 	}
+	defer a.reloadOnHangup(ctx, d.server.Reload)()
+	isStuck := a.stopWhenStuck(ctx, log, d.host.Stuck(), stop)
+	err = d.Serve(ctx)
+	stop()
+	if err != nil {
+		return failureBy(err, "")
+	}
+	if isStuck() {
+		return stuckError(d.host.LeftBehind())
+	}
+	fmt.Fprintln(a.Err, "belay: stopped")
+	return nil
+}
+
+// reloadOnHangup tells systemd that the daemon is ready, takes up its configuration anew on SIGHUP, and says when it
+// begins to stop. The returned function ends that.
+func (a *App) reloadOnHangup(ctx context.Context, reload func(context.Context) error) (end func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, hangup)
-	defer signal.Stop(hup)
 	stopped := make(chan struct{})
-	defer close(stopped)
 	notify := a.notifier()
 	go func() {
 		for {
@@ -140,43 +149,20 @@ func (a *App) serve(ctx context.Context, options serveOptions) error {
 				return
 			case <-hup:
 				notify("RELOADING=1")
-				_ = s.Reload(ctx) // logged, and in the status
+				_ = reload(ctx) // logged, and in the status
 				notify("READY=1")
 			}
 		}
 	}()
 	notify("READY=1")
-	isStuck := a.stopWhenStuck(ctx, log, host.Stuck(), stop)
-	retained := make(chan struct{})
-	go func() {
-		defer close(retained)
-		statelog.Of(host.Log()).Retain(ctx)
-	}()
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		host.WatchClock(ctx)
-	}()
 	go func() {
 		<-ctx.Done()
 		notify("STOPPING=1") // when it begins to stop, not when it has
 	}()
-	go func() { // opening takes more than serving: without it that stays until the first questions
-		debug.FreeOSMemory()
-		releaseProgram()
-	}()
-	err = s.Serve(ctx)
-	stop()
-	<-retained // both use the host, which is closed next
-	<-watched
-	if err != nil {
-		return failureBy(err, "")
+	return func() {
+		signal.Stop(hup)
+		close(stopped)
 	}
-	if isStuck() {
-		return stuckError(host.LeftBehind())
-	}
-	fmt.Fprintln(a.Err, "belay: stopped")
-	return nil
 }
 
 func connectionsOf(s *server.Server) func() telemetry.Connections {

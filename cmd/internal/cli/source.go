@@ -57,8 +57,14 @@ type asker interface {
 	Close() error
 }
 
-// daemon returns a client of the daemon, or nil when none serves the directory.
+// daemon returns a client of the daemon, or nil when none serves the directory. On a machine in system mode it is never
+// nil.
 func (a *App) daemon() (*client.Client, error) {
+	if on, err := a.onMachine(); err != nil {
+		return nil, err
+	} else if on {
+		return a.machineDaemon()
+	}
 	dir, err := a.stateDir()
 	if err != nil {
 		return nil, err
@@ -299,6 +305,9 @@ func (a *App) openDecider(ctx context.Context, options evalOptions) (asker, erro
 			return nil, err
 		}
 		if c != nil {
+			if on, err := a.onMachine(); on || err != nil {
+				return daemonAsker{c, "", a.word}, err
+			}
 			dir, err := a.stateDir()
 			return daemonAsker{c, dir, a.word}, err
 		}

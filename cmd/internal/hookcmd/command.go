@@ -38,6 +38,9 @@ type Command struct {
 	// return unless that fails. Nothing has been read from In then.
 	HandOver func(args []string) error
 
+	// SystemMode reports whether this machine is in system mode; nil: by the file that says so.
+	SystemMode func() bool
+
 	PayloadPatience time.Duration // 0: the constant of this name
 	Patience        time.Duration // of the whole; 0: the event's deadline
 
@@ -118,6 +121,9 @@ func (c *Command) work(ctx context.Context, a arguments, plain bool, e *event, a
 		err := c.HandOver(args)
 		return c.refuse(c.salvage(ctx, e), "", noBelay("a daemon of another user is asked by belay", err))
 	}
+	if c.SystemMode() {
+		return c.machine(ctx, a, e, args)
+	}
 	dir, err := StateDir(a.state, c.Getenv, c.Getwd)
 	if err != nil {
 		return c.refuse(c.salvage(ctx, e), "",
@@ -194,6 +200,9 @@ func (c *Command) defaults() {
 	}
 	if c.Getwd == nil {
 		c.Getwd = os.Getwd
+	}
+	if c.SystemMode == nil {
+		c.SystemMode = daemonapi.SystemMode
 	}
 	if c.HandOver == nil {
 		c.HandOver = becomeBelay

@@ -67,7 +67,9 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	roles, _ := s.rolesOf(r)
-	all := slices.Contains(roles, client.RoleReview) || slices.Contains(roles, client.RoleAdmin)
+	all := slices.ContainsFunc(roles, func(r client.Role) bool {
+		return r == client.RoleReview || r == client.RoleAdmin || r == roleOwn
+	})
 	look := func() (approvals.Item, error) {
 		if wait > 0 {
 			if err := s.believed(r.Context()); err != nil {

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"mime"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ import (
 func (s *Server) checkPeer(r *http.Request) string {
 	p := peerOf(r.Context())
 	switch {
-	case p.unix && p.uid != os.Geteuid():
+	case p.unix && !s.serves(p.uid):
 		return "this socket serves one user, and the caller is another"
 	case !p.unix && !slices.Contains(s.hosts, strings.ToLower(r.Host)):
 		return "the request is for another host"
@@ -49,8 +48,11 @@ func (s *Server) notePlain(r *http.Request) {
 // invoke only: agents have it as well. ok is false when a token was sent and is
 // not a valid one; it never counts as none.
 func (s *Server) rolesOf(r *http.Request) (roles []client.Role, ok bool) {
-	if peerOf(r.Context()).unix {
+	if p := peerOf(r.Context()); p.unix {
 		roles = append(roles, client.RoleInvoke)
+		if s.isTenant(p.uid) {
+			roles = append(roles, roleOwn)
+		}
 	}
 	sent := r.Header.Values("Authorization")
 	switch len(sent) {

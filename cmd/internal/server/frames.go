@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
@@ -29,8 +28,8 @@ const frameBuffer = 4 << 10
 
 // frameServer holds the connections of the framed socket. Safe for concurrent use.
 type frameServer struct {
-	path     string
-	listener net.Listener
+	path      string
+	listeners []net.Listener // the first one is at path
 
 	mu     sync.Mutex
 	conns  map[*frameConn]bool
@@ -52,15 +51,18 @@ func (s *Server) openFrames(dir string) error {
 	if err != nil {
 		return err
 	}
-	s.frames = &frameServer{path: path, listener: s.limit(l), conns: map[*frameConn]bool{}}
+	s.frames = &frameServer{path: path, listeners: []net.Listener{s.limit(l)}, conns: map[*frameConn]bool{}}
+	if s.o.Tenant != nil {
+		s.frames.listeners = append(s.frames.listeners, s.limit(s.o.Tenant.Frames))
+	}
 	s.frames.idle.L = &s.frames.mu
 	return nil
 }
 
-// serve accepts connections until the listener is closed, or fails.
-func (f *frameServer) serve(each func(*frameConn)) error {
+// serve accepts connections of a listener until it is closed, or fails.
+func (f *frameServer) serve(l net.Listener, each func(*frameConn)) error {
 	for {
-		conn, err := f.listener.Accept()
+		conn, err := l.Accept()
 		if err != nil {
 			return err
 		}
@@ -83,7 +85,7 @@ func (f *frameServer) serve(each func(*frameConn)) error {
 // shutdown accepts nothing more, ends idle connections, and waits until the others have been answered.
 // The error is that of ctx.
 func (f *frameServer) shutdown(ctx context.Context) error {
-	_ = f.listener.Close()
+	f.stopListening()
 	stop := context.AfterFunc(ctx, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -107,6 +109,12 @@ func (f *frameServer) shutdown(ctx context.Context) error {
 	return nil
 }
 
+func (f *frameServer) stopListening() {
+	for _, l := range f.listeners {
+		_ = l.Close()
+	}
+}
+
 // answering reports whether a question is not answered yet. Preconditions: f.mu is held.
 func (f *frameServer) answering() bool {
 	for c := range f.conns {
@@ -119,7 +127,7 @@ func (f *frameServer) answering() bool {
 
 // close ends all connections.
 func (f *frameServer) close() {
-	_ = f.listener.Close()
+	f.stopListening()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ending = true
@@ -173,11 +181,11 @@ func (c *frameConn) answered() (ok bool) {
 func (s *Server) framed(c *frameConn) {
 	uid := -1
 	if u := c.socket(); u != nil {
-		if who, err := peercred.UID(u); err == nil {
+		if who, err := s.o.Peer(u); err == nil {
 			uid = who
 		}
 	}
-	if uid != os.Geteuid() {
+	if !s.serves(uid) {
 		s.log.LogAttrs(context.Background(), slog.LevelWarn, "connection refused", slog.Int("uid", uid))
 		s.refuse(c, http.StatusForbidden, wire.ProblemBody{Code: wire.CodeForbidden,
 			Message: "this socket serves one user, and the caller is another"})

@@ -32,8 +32,10 @@ type route struct {
 func (s *Server) table() []route {
 	invoke := []client.Role{client.RoleInvoke}
 	read := []client.Role{client.RoleReview, client.RoleAdmin}
-	review := []client.Role{client.RoleReview}
+	look := append(slices.Clone(read), roleOwn)
+	review := []client.Role{client.RoleReview, roleOwn} // with a reviewer's signature
 	admin := []client.Role{client.RoleAdmin}
+	signed := append(slices.Clone(admin), roleOwn) // a tenant only with a reviewer's signature
 	all := []client.Role{client.RoleInvoke, client.RoleReview, client.RoleAdmin}
 	return []route{
 		{method: "GET", path: "/healthz", handle: s.healthz},
@@ -41,21 +43,21 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/v1/invoke", roles: invoke, body: true, handle: s.invoke, answers: true},
 		{method: "POST", path: "/adapters/{runtime}", roles: invoke, body: true, query: []string{"event"}, handle: s.adapter,
 			answers: true},
-		{method: "GET", path: "/v1/hooks", roles: read, handle: s.hooks},
-		{method: "GET", path: "/v1/events", roles: read, query: eventParams(), handle: s.events},
+		{method: "GET", path: "/v1/hooks", roles: look, handle: s.hooks},
+		{method: "GET", path: "/v1/events", roles: look, query: eventParams(), handle: s.events},
 		{method: "POST", path: "/v1/events/compact", roles: admin, body: true, handle: s.compact},
 		{method: "POST", path: "/v1/events/reconcile", roles: read, body: true, handle: s.reconcile},
 		{method: "GET", path: "/v1/recording", roles: admin, query: []string{"seconds", "count", "destination"},
 			handle: s.recording},
-		{method: "GET", path: "/v1/status", roles: read, handle: s.status},
-		{method: "GET", path: "/v1/latches", roles: read, handle: s.latches},
-		{method: "POST", path: "/v1/latches/clear", roles: admin, body: true, handle: s.clearLatch},
+		{method: "GET", path: "/v1/status", roles: look, handle: s.status},
+		{method: "GET", path: "/v1/latches", roles: look, handle: s.latches},
+		{method: "POST", path: "/v1/latches/clear", roles: signed, body: true, handle: s.clearLatch},
 		{method: "POST", path: "/v1/config/accept", roles: admin, body: true, handle: s.acceptConfig},
 		{method: "POST", path: "/v1/proposals", roles: invoke, body: true, handle: s.propose},
-		{method: "GET", path: "/v1/approvals", roles: read, query: approvalParams(), handle: s.approvals},
+		{method: "GET", path: "/v1/approvals", roles: look, query: approvalParams(), handle: s.approvals},
 		{method: "GET", path: "/v1/approvals/{id}", roles: all, query: []string{"wait"}, handle: s.approval},
 		{method: "POST", path: "/v1/approvals/{id}/decide", roles: review, body: true, handle: s.decide},
-		{method: "GET", path: "/v1/leases", roles: read, query: leaseParams(), handle: s.leases},
+		{method: "GET", path: "/v1/leases", roles: look, query: leaseParams(), handle: s.leases},
 		{method: "POST", path: "/v1/leases", roles: read, body: true, handle: s.mintLease},
 		{method: "POST", path: "/v1/leases/revoke", roles: read, body: true, handle: s.revokeLease},
 		{method: "POST", path: "/v1/leases/check", roles: invoke, body: true, handle: s.checkLease},
@@ -172,9 +174,11 @@ func (s *Server) guarded(route route) http.HandlerFunc {
 }
 
 func oneOf(roles []client.Role) string {
-	s := make([]string, len(roles))
-	for i, r := range roles {
-		s[i] = string(r)
+	var s []string
+	for _, r := range roles {
+		if r != roleOwn { // no token carries it
+			s = append(s, string(r))
+		}
 	}
 	return strings.Join(s, " or ")
 }

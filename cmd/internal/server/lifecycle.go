@@ -14,12 +14,14 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -73,6 +75,7 @@ type Options struct {
 	Runtimes  map[string]adapters.Adapter // by the name in /adapters/NAME
 	Version   string                      // of the program
 	User      string                      // whose agents these are; goes into the invocations of runtimes
+	Tenant    *Tenant                     // of system mode, beside the user who runs the daemon; nil: none
 	Logger    *slog.Logger                // nil discards
 	Recorders *Recorders                  // the host's Recorder; nil: nothing can be recorded
 	// LogDir returns the directory of a runtime whose sessions' logs are compared with belay's, "" for one whose
@@ -80,6 +83,9 @@ type Options struct {
 	LogDir func(runtime string) string
 	// LogDelay is how long the end of a session is past before its log is compared; default 6 s.
 	LogDelay time.Duration
+
+	// Peer says who is at the other end of a unix socket; nil: the system does. A test puts another one.
+	Peer func(syscall.Conn) (uid int, err error)
 
 	Running  int           // invocations decided at once; default 4 for each CPU, at least 8
 	Queue    int           // invocations that may wait for their turn; default 128
@@ -104,6 +110,9 @@ func (o Options) withDefaults() Options {
 	o.LogDelay = cmp.Or(o.LogDelay, reconcileDelay)
 	o.Drain = cmp.Or(o.Drain, Drain)
 	o.Watch = cmp.Or(o.Watch, time.Second)
+	if o.Peer == nil {
+		o.Peer = peercred.UID
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -132,6 +141,7 @@ type Server struct {
 	unix          net.Listener
 	frames        *frameServer // nil before open
 	tcp           net.Listener // nil without Options.Listen
+	tenant        net.Listener // nil without Options.Tenant
 	hosts         []string     // what a Host header may say on tcp
 	http          *http.Server
 	gate          *gate
@@ -177,7 +187,7 @@ func Open(host Host, o Options) (*Server, error) {
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		ConnContext:       connContext,
+		ConnContext:       server.connContext,
 		ConnState:         connState,
 		ErrorLog:          slog.NewLogLogger(server.log.Handler(), slog.LevelDebug),
 	}
@@ -222,6 +232,9 @@ func (s *Server) open() error {
 	if err := s.openFrames(dir); err != nil {
 		return err
 	}
+	if s.o.Tenant != nil {
+		s.tenant = s.limit(s.o.Tenant.HTTP)
+	}
 	if listen != "" {
 		identity, err := openIdentity(dir)
 		if err != nil {
@@ -253,10 +266,13 @@ func (s *Server) release() {
 		if !s.lost {
 			_ = os.Remove(s.frames.path)
 		}
-		_ = s.frames.listener.Close()
+		s.frames.stopListening()
 	}
 	if s.tcp != nil {
 		_ = s.tcp.Close()
+	}
+	if s.tenant != nil {
+		_ = s.tenant.Close()
 	}
 	if s.locked != nil {
 		_ = s.locked.Close() // the file stays: removing it would let two hold a lock each
@@ -288,9 +304,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.begin(ctx)
 	lost := make(chan error, 1)
 	go func() { lost <- s.guardLock(watching) }()
-	failed := make(chan error, 3)
-	go func() { failed <- s.frames.serve(s.framed) }()
-	for _, l := range []net.Listener{s.unix, s.tcp} {
+	failed := make(chan error, 5)
+	for _, l := range s.frames.listeners {
+		go func() { failed <- s.frames.serve(l, s.framed) }()
+	}
+	for _, l := range []net.Listener{s.unix, s.tcp, s.tenant} {
 		if l == nil {
 			continue
 		}

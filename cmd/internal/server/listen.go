@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-
-	"github.com/belay-hooks/belay/internal/peercred"
 )
 
 // maxSocketPath is the longest path that the address of a unix socket can hold.
@@ -79,7 +77,7 @@ type peer struct {
 // plain reports whether requests come over TCP without TLS.
 func (p peer) plain() bool { return !p.unix && (p.tcp == nil || !p.tcp.secure.Load()) }
 
-func connContext(ctx context.Context, c net.Conn) context.Context {
+func (s *Server) connContext(ctx context.Context, c net.Conn) context.Context {
 	if l, ok := c.(*limitedConn); ok {
 		c = l.inner()
 	}
@@ -87,7 +85,7 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 	p.tcp, _ = c.(*eitherConn)
 	if u, ok := c.(*net.UnixConn); ok {
 		p.unix = true
-		if uid, err := peercred.UID(u); err == nil {
+		if uid, err := s.o.Peer(u); err == nil {
 			p.uid = uid
 		}
 	}

@@ -36,6 +36,7 @@ type document struct {
 		OperationID string
 		Parameters  []parameter
 		Security    []map[string][]string
+		Own         string `json:"x-belay-own"` // who else, in system mode
 		RequestBody any
 		Responses   map[string]any
 	}
@@ -86,6 +87,9 @@ func TestDocumentHasTheRoutes(t *testing.T) {
 					}
 					roles = append(roles, client.Role(strings.TrimSuffix(scheme, "Token")))
 				}
+			}
+			if op.Own != "" {
+				roles = append(roles, roleOwn)
 			}
 			if !slices.Equal(roles, r.roles) {
 				t.Errorf("%s: documented for %v, open to %v", name, roles, r.roles)

@@ -68,6 +68,11 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := f.status
+	if t := s.o.Tenant; t != nil && t.Problem != nil {
+		if bad := t.Problem(); bad != "" {
+			out.Problems = append(out.Problems, bad+" (the configuration before stays in use)")
+		}
+	}
 	if bad := s.badConfig.Load(); bad != nil {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
 	}
@@ -124,7 +129,7 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 	}
 	key := wire.Session{Runtime: *body.Runtime, Session: *body.Session}
 	order, ok := s.order(w, r, body.Statement)
-	if !ok {
+	if !ok || s.lacksSignature(w, r, order != nil) {
 		return
 	}
 	defer s.changed()

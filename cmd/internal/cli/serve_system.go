@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/belay-hooks/belay/cmd/internal/front"
+	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/internal/system"
+	"github.com/belay-hooks/belay/internal/telemetry"
+)
+
+// machine is the daemon of system mode: one server for each user who asks.
+type machine struct {
+	a       *App
+	log     *slog.Logger
+	tel     *telemetry.Telemetry
+	options serveOptions
+	places  system.Places
+	stuck   func(hooks []string) // stops the daemon, to be started again
+
+	mu    sync.Mutex
+	users map[int]*userConfig // whose servers are open
+}
+
+// serveSystem serves the users of this machine.
+func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.Logger) error {
+	config, err := a.loadSystem()
+	if err != nil {
+		return failureBy(err, "`belay system install` sets up system mode.")
+	}
+	http, frames, err := a.activated()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ended := make(chan struct{})
+	defer close(ended)
+	go a.endServe(ctx, ended, log)
+	restrictUmask()
+	tel := a.telemetry(ctx, log, flushServe)
+	defer a.finish()
+	var once sync.Once
+	var left []string
+	m := &machine{a: a, log: log, tel: tel, options: options, places: a.places(), users: map[int]*userConfig{},
+		stuck: func(hooks []string) { once.Do(func() { left = hooks; stop() }) }}
+	configs := &systemConfigs{load: a.loadSystem, config: config, at: time.Now()}
+	f := front.New(front.Options{HTTP: http, Frames: frames, Config: configs.now, Open: m.open, Known: m.known, Has: m.has,
+		Logger: log})
+	fmt.Fprintf(a.Err, "belay: serving the users of this machine on %s\n", safe(m.places.Run))
+	reload := func(context.Context) error { return m.derive() }
+	defer a.reloadOnHangup(ctx, reload)()
+	go m.watch(ctx)
+	if err := f.Serve(ctx); err != nil {
+		return failureBy(err, "")
+	}
+	if left != nil {
+		return stuckError(left)
+	}
+	fmt.Fprintln(a.Err, "belay: stopped")
+	return nil
+}
+
+func (a *App) places() system.Places {
+	if a.Places == (system.Places{}) {
+		return system.Standard()
+	}
+	return a.Places
+}
+
+func (a *App) loadSystem() (*system.Config, error) {
+	if a.LoadSystem != nil {
+		return a.LoadSystem()
+	}
+	return system.Load()
+}
+
+// activated returns the two sockets that this process was started with.
+func (a *App) activated() (http, frames net.Listener, err error) {
+	all, err := activationListeners()
+	if err != nil {
+		return nil, nil, failureBy(err, "")
+	}
+	for _, l := range all {
+		if l == nil {
+			continue
+		}
+		switch filepath.Base(l.Addr().String()) {
+		case daemonapi.SocketName:
+			http = l
+		case daemonapi.FrameSocketName:
+			frames = l
+		default:
+			_ = l.Close()
+		}
+	}
+	if http == nil || frames == nil {
+		return nil, nil, failure("no socket was handed over: systemd opens "+daemonapi.SocketName+" and "+
+			daemonapi.FrameSocketName+" for this daemon",
+			"`systemctl start belay.socket` does; without systemd: systemd-socket-activate -l "+
+				filepath.Join(system.RunDir, daemonapi.SocketName)+" -l "+
+				filepath.Join(system.RunDir, daemonapi.FrameSocketName)+" belay serve --system")
+	}
+	return http, frames, nil
+}
+
+// freshFor is how long system.yaml is believed without another look.
+const freshFor = time.Second
+
+// systemConfigs reads system.yaml at most once a second. Safe for concurrent use.
+type systemConfigs struct {
+	load func() (*system.Config, error)
+
+	mu     sync.Mutex
+	config *system.Config
+	err    error
+	at     time.Time
+}
+
+func (c *systemConfigs) now() (*system.Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.at) > freshFor {
+		c.config, c.err = c.load()
+		c.at = time.Now()
+	}
+	return c.config, c.err
+}
+
+func (m *machine) has(uid int) bool {
+	_, err := os.Lstat(system.UserDir(m.places.State, uid))
+	return err == nil
+}
+
+func (m *machine) known() (int, error) {
+	users, err := os.ReadDir(filepath.Join(m.places.State, "users"))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	return len(users), err
+}
+
+// open makes the server of a user.
+func (m *machine) open(ctx context.Context, uid int, config *system.Config, http, frames net.Listener) (front.Tenant, error) {
+	dir := system.UserDir(m.places.State, uid)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	u := &userConfig{dir: dir, places: m.places, reviewers: config.ReviewersOf(uid, system.Directory{})}
+	if err := u.derive(); err != nil {
+		return nil, err
+	}
+	d, err := m.a.openServed(ctx, m.log.With(slog.Int("uid", uid)), m.tel, m.options, server.Options{Dir: dir,
+		User: nameOf(uid), Running: config.Limits.Running, Queue: config.Limits.Waiting, Conns: config.Limits.Connections,
+		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Problem: u.problem}})
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	m.users[uid] = u
+	m.mu.Unlock()
+	return &tenantServer{served: d, machine: m, uid: uid}, nil
+}
+
+// tenantServer is the server of a user; a hook of theirs that cannot be ended has the whole daemon start again.
+type tenantServer struct {
+	*served
+	machine *machine
+	uid     int
+}
+
+// Serve implements front.Tenant.
+func (t *tenantServer) Serve(ctx context.Context) error {
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-t.host.Stuck():
+			t.machine.stuck(t.host.LeftBehind())
+		case <-over:
+		}
+	}()
+	return t.served.Serve(ctx)
+}
+
+// Close implements front.Tenant.
+func (t *tenantServer) Close() error {
+	t.machine.mu.Lock()
+	delete(t.machine.users, t.uid)
+	t.machine.mu.Unlock()
+	return t.served.Close()
+}
+
+// nameOf is what events call the user.
+func nameOf(uid int) string {
+	number := strconv.Itoa(uid)
+	if u, err := user.LookupId(number); err == nil {
+		return u.Username
+	}
+	return number
+}

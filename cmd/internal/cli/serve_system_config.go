@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/layers"
+	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/internal/system"
+	"github.com/belay-hooks/belay/tiers"
+)
+
+// userConfig keeps the belay.yaml and trust.yaml of one user as the organisation's files have them. Safe for concurrent
+// use.
+type userConfig struct {
+	dir       string // the user's state directory
+	places    system.Places
+	reviewers []string
+
+	mu  sync.Mutex
+	bad string // why the files are not those of the organisation; "" when they are
+}
+
+// problem says why the organisation's files are not in force, or "".
+func (u *userConfig) problem() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.bad
+}
+
+// derive writes the user's files where they differ from what the organisation's say. With an error the files stay as
+// they were: what was in force before stays so.
+func (u *userConfig) derive() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	err := u.write()
+	u.bad = ""
+	if err != nil {
+		u.bad = err.Error()
+	}
+	return err
+}
+
+func (u *userConfig) write() error {
+	org, err := readOwned(filepath.Join(u.places.Config, config.FileName))
+	if err != nil {
+		return fmt.Errorf("the organisation's configuration: %w", err)
+	}
+	path := filepath.Join(u.dir, config.FileName)
+	before, err := readIf(path)
+	if err != nil {
+		return err
+	}
+	originPath := filepath.Join(u.dir, layers.OriginName)
+	origin, err := readIf(originPath)
+	if err != nil {
+		return err
+	}
+	file, from, err := layers.Derive(layers.Sources{Organisation: org, Dir: u.places.Config, Reviewers: u.reviewers,
+		Before: before, Origin: origin})
+	if err != nil {
+		return fmt.Errorf("the organisation's configuration: %w", err)
+	}
+	if err := u.writeTrust(); err != nil {
+		return err
+	}
+	// Written in this order, a crash in between leaves names that no hook has, and none that is taken for an approved one.
+	if err := replaceIf(originPath, origin, from); err != nil {
+		return err
+	}
+	return replaceIf(path, before, file)
+}
+
+// writeTrust has the user's trust.yaml be the organisation's, or not be where that has none.
+func (u *userConfig) writeTrust() error {
+	src, err := readOwned(filepath.Join(u.places.Config, tiers.PolicyFile))
+	path := filepath.Join(u.dir, tiers.PolicyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the organisation's trust policy: %w", err)
+	}
+	before, err := readIf(path)
+	if err != nil {
+		return err
+	}
+	return replaceIf(path, before, src)
+}
+
+// readOwned reads a file of the organisation.
+func readOwned(path string) ([]byte, error) { return files.Read(path, strictyaml.MaxSize) }
+
+func readIf(path string) ([]byte, error) {
+	src, err := files.Read(path, strictyaml.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return src, err
+}
+
+func replaceIf(path string, before, now []byte) error {
+	if before != nil && bytes.Equal(before, now) {
+		return nil
+	}
+	return statedir.Replace(path, now, 0o600)
+}
+
+// derive has every open user's files follow the organisation's.
+func (m *machine) derive() error {
+	m.mu.Lock()
+	users := slices.Collect(maps.Values(m.users))
+	m.mu.Unlock()
+	var errs []error
+	for _, u := range users {
+		errs = append(errs, u.derive())
+	}
+	return errors.Join(errs...)
+}
+
+// followEvery is how often the organisation's files are looked at.
+const followEvery = time.Second
+
+// watch takes up what root changes in the organisation's files. The users' servers see their own files change.
+func (m *machine) watch(ctx context.Context) {
+	tick := time.NewTicker(followEvery)
+	defer tick.Stop()
+	seen, said := m.written(), ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, text := m.written(), ""
+		if now == seen && said == "" {
+			continue
+		}
+		seen = now
+		if err := m.derive(); err != nil {
+			text = err.Error()
+		}
+		if text != said && text != "" {
+			m.log.LogAttrs(ctx, slog.LevelError, "the configuration before stays in use", slog.String("error", text))
+		}
+		said = text
+	}
+}
+
+// written tells versions of the organisation's files apart, without reading them.
+func (m *machine) written() string {
+	all := ""
+	for _, name := range []string{config.FileName, tiers.PolicyFile} {
+		fi, err := os.Stat(filepath.Join(m.places.Config, name))
+		if err != nil {
+			all += "none "
+			continue
+		}
+		all += fmt.Sprintf("%d %d ", fi.Size(), fi.ModTime().UnixNano())
+	}
+	return all
+}

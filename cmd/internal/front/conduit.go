@@ -1,0 +1,66 @@
+package front
+
+import (
+	"net"
+	"sync"
+)
+
+// conduit is a listener whose connections another one has accepted. Safe for concurrent use.
+type conduit struct {
+	addr  net.Addr
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+// newConduit returns a conduit in which at most so many connections wait to be accepted.
+func newConduit(addr net.Addr, waiting int) *conduit {
+	return &conduit{addr: addr, conns: make(chan net.Conn, waiting), done: make(chan struct{})}
+}
+
+// give hands a connection over, and reports whether there was a place for it. It never waits: a user whose connections
+// are all taken keeps no other one's from being accepted.
+func (c *conduit) give(conn net.Conn) bool {
+	select {
+	case <-c.done:
+		return false
+	default:
+	}
+	select {
+	case c.conns <- conn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Accept implements net.Listener. After Close its error is net.ErrClosed.
+func (c *conduit) Accept() (net.Conn, error) {
+	select {
+	case <-c.done:
+		return nil, net.ErrClosed
+	default:
+	}
+	select {
+	case conn := <-c.conns:
+		return conn, nil
+	case <-c.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener, and ends the connections that wait.
+func (c *conduit) Close() error {
+	c.once.Do(func() { close(c.done) })
+	for {
+		select {
+		case conn := <-c.conns:
+			_ = conn.Close()
+		default:
+			return nil
+		}
+	}
+}
+
+// Addr implements net.Listener.
+func (c *conduit) Addr() net.Addr { return c.addr }

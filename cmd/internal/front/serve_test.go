@@ -1,0 +1,258 @@
+package front_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/cmd/internal/front"
+	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/internal/system"
+)
+
+// echo is a server that answers each line with its user's uid and the line.
+type echo struct {
+	uid int
+	ls  []net.Listener
+}
+
+func (e *echo) Serve(ctx context.Context) error {
+	var all sync.WaitGroup
+	for _, l := range e.ls {
+		all.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer c.Close()
+					for in := bufio.NewScanner(c); in.Scan(); {
+						fmt.Fprintf(c, "%d %s\n", e.uid, in.Text())
+					}
+				}()
+			}
+		})
+	}
+	<-ctx.Done()
+	for _, l := range e.ls {
+		_ = l.Close()
+	}
+	all.Wait()
+	return nil
+}
+
+func (e *echo) Close() error { return nil }
+
+// rig is a front whose callers say in their first connection's name who they are.
+type rig struct {
+	dir    string
+	uid    atomic.Int64 // of the next connections
+	config atomic.Pointer[system.Config]
+	opened atomic.Int64
+	users  sync.Map // uid -> true: has a state directory
+	fail   atomic.Bool
+	silent atomic.Bool // servers accept nothing
+}
+
+func start(t *testing.T) *rig {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "front") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{dir: dir}
+	c, err := system.Parse([]byte("version: belay-system/v1\nusers: {max: 3}\nlimits: {connections: 4}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.config.Store(c)
+	listen := func(name string) net.Listener {
+		l, err := net.Listen("unix", filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	f := front.New(front.Options{HTTP: listen(daemonapi.SocketName), Frames: listen(daemonapi.FrameSocketName),
+		Config: func() (*system.Config, error) {
+			if c := r.config.Load(); c != nil {
+				return c, nil
+			}
+			return nil, errors.New("not to be believed")
+		},
+		Open: func(_ context.Context, uid int, _ *system.Config, http, frames net.Listener) (front.Tenant, error) {
+			r.opened.Add(1)
+			if r.fail.Load() {
+				return nil, errors.New("broken")
+			}
+			r.users.Store(uid, true)
+			e := &echo{uid: uid, ls: []net.Listener{http, frames}}
+			if r.silent.Load() {
+				e.ls = nil
+			}
+			return e, nil
+		},
+		Known: func() (n int, err error) { r.users.Range(func(any, any) bool { n++; return true }); return n, nil },
+		Has:   func(uid int) bool { _, ok := r.users.Load(uid); return ok },
+		Retry: 30 * time.Millisecond,
+		Peer:  func(syscall.Conn) (int, error) { return int(r.uid.Load()), nil },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- f.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("the front does not end")
+		}
+		os.RemoveAll(dir)
+	})
+	return r
+}
+
+// ask sends a line as a user, over one of the sockets, and returns what comes back.
+func (r *rig) ask(t *testing.T, uid int, socket, line string) string {
+	t.Helper()
+	c := r.dial(t, uid, socket)
+	defer c.Close()
+	_, _ = io.WriteString(c, line+"\n")
+	in := bufio.NewReader(c)
+	if got, err := in.Peek(1); err == nil && got[0] == daemonapi.FrameMagic || strings.HasPrefix(string(got), "H") {
+		rest, _ := io.ReadAll(in) // a refusal is the last thing on its connection
+		return string(rest)
+	}
+	got, _ := in.ReadString('\n')
+	return got
+}
+
+func (r *rig) dial(t *testing.T, uid int, socket string) net.Conn {
+	t.Helper()
+	r.uid.Store(int64(uid))
+	c, err := net.Dial("unix", filepath.Join(r.dir, socket))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	return c
+}
+
+// Each user's connections, on both sockets, come to the server of that user, which is opened once.
+func TestEachUserHasAServer(t *testing.T) {
+	r := start(t)
+	for range 3 {
+		for _, uid := range []int{1000, 1001} {
+			for _, socket := range []string{daemonapi.SocketName, daemonapi.FrameSocketName} {
+				if got := r.ask(t, uid, socket, "hello"); got != strconv.Itoa(uid)+" hello\n" {
+					t.Errorf("uid %d: %q", uid, got)
+				}
+			}
+		}
+	}
+	if n := r.opened.Load(); n != 2 {
+		t.Errorf("%d servers were opened", n)
+	}
+}
+
+// Who may not ask is told why, in the form of the socket, and no server is opened for them.
+func TestRefused(t *testing.T) {
+	r := start(t)
+	for _, c := range []struct {
+		uid    int
+		config *system.Config
+		says   string
+	}{
+		{999, r.config.Load(), "no ordinary user"},
+		{system.OverflowUID(), r.config.Load(), "no uid on this machine"},
+		{1000, nil, "not configured as it should be"},
+	} {
+		r.config.Store(c.config)
+		for _, socket := range []string{daemonapi.SocketName, daemonapi.FrameSocketName} {
+			got := r.ask(t, c.uid, socket, "hello")
+			if !strings.Contains(got, c.says) || !strings.Contains(got, `"decision":"block"`) ||
+				(socket == daemonapi.SocketName) != strings.HasPrefix(got, "HTTP/1.1 403 Forbidden\r\n") {
+				t.Errorf("uid %d on %s: %q, want %s", c.uid, socket, got, c.says)
+			}
+		}
+	}
+	if n := r.opened.Load(); n != 0 {
+		t.Errorf("%d servers were opened", n)
+	}
+}
+
+// No more users get a state directory than system.yaml says; those who have one are served.
+func TestUsersAreBounded(t *testing.T) {
+	r := start(t)
+	for uid := 1000; uid < 1005; uid++ {
+		got := r.ask(t, uid, daemonapi.SocketName, "hello")
+		if served := strings.HasPrefix(got, strconv.Itoa(uid)); served != (uid < 1003) {
+			t.Errorf("uid %d: %q", uid, got)
+		}
+	}
+	if got := r.ask(t, 1001, daemonapi.SocketName, "again"); got != "1001 again\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A user whose server takes no connection has theirs refused when the places are taken. Others are served meanwhile.
+func TestOneUserKeepsNoOtherWaiting(t *testing.T) {
+	r := start(t)
+	if got := r.ask(t, 1001, daemonapi.SocketName, "hello"); got != "1001 hello\n" {
+		t.Fatalf("%q", got)
+	}
+	r.silent.Store(true)
+	full := ""
+	for range 50 {
+		c := r.dial(t, 1000, daemonapi.SocketName)
+		defer c.Close()
+		_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if b, _ := io.ReadAll(c); len(b) > 0 {
+			full = string(b)
+			break
+		}
+	}
+	if !strings.Contains(full, "all connections of this user are taken") {
+		t.Errorf("%q", full)
+	}
+	if got := r.ask(t, 1001, daemonapi.SocketName, "hello"); got != "1001 hello\n" {
+		t.Errorf("the other user: %q", got)
+	}
+}
+
+// A server that cannot be opened refuses, is not tried for each connection, and is tried again.
+func TestServerThatCannotBeOpened(t *testing.T) {
+	r := start(t)
+	r.fail.Store(true)
+	deadline := time.Now().Add(5 * time.Second)
+	said := ""
+	for !strings.Contains(said, "cannot be opened") && time.Now().Before(deadline) {
+		said = r.ask(t, 1000, daemonapi.SocketName, "hello") // the first ones may find the server being opened
+	}
+	if !strings.Contains(said, "cannot be opened") {
+		t.Fatalf("%q", said)
+	}
+	r.fail.Store(false)
+	for said = ""; said != "1000 hello\n" && time.Now().Before(deadline); {
+		said = r.ask(t, 1000, daemonapi.SocketName, "hello")
+	}
+	if said != "1000 hello\n" {
+		t.Errorf("%q after %d tries", said, r.opened.Load())
+	}
+}

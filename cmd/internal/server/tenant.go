@@ -1,0 +1,53 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"os"
+
+	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/peercred"
+)
+
+// Tenant is a user of system mode. The server has a state directory for this user alone; what another user asks
+// never comes here.
+type Tenant struct {
+	UID int
+	// HTTP and Frames give connections that the user opened at the machine's sockets. The server closes both at its end.
+	HTTP, Frames net.Listener
+	// Problem says why the configuration in force is not the one that it should be, or ""; nil: never.
+	Problem func() string
+}
+
+// roleOwn may look at what the directory holds, all of which is the caller's own, and bring a reviewer's signature. No
+// token carries it.
+const roleOwn client.Role = "own"
+
+// serves reports whether the uid at the other end of a socket is one that may ask here: the user who runs the daemon
+// and, in system mode, the tenant. Root opens each directory's own socket anyway.
+func (s *Server) serves(uid int) bool {
+	if uid == os.Geteuid() {
+		return true
+	}
+	return s.o.Tenant != nil && (uid == s.o.Tenant.UID || uid == 0)
+}
+
+// isTenant reports whether the uid is that of the tenant, who has no token and needs none to look.
+func (s *Server) isTenant(uid int) bool {
+	return s.o.Tenant != nil && uid == s.o.Tenant.UID && uid != os.Geteuid()
+}
+
+// lacksSignature answers a tenant's request that has to bring a reviewer's signature and does not, and reports whether
+// it did. The kernel takes an order without one where no reviewer is registered. A tenant's never counts: the agent asks
+// under the same uid. Whether a signature is one that counts, the kernel decides.
+func (s *Server) lacksSignature(w http.ResponseWriter, r *http.Request, signed bool) bool {
+	if signed || !s.isTenant(peerOf(r.Context()).uid) {
+		return false
+	}
+	s.problem(w, r, http.StatusForbidden, wire.ProblemBody{Code: wire.CodeSignature,
+		Message: "in system mode this takes the signature of a reviewer whom /etc/belay/system.yaml names for " +
+			peercred.Credential(peerOf(r.Context()).uid),
+		Hint: "`belay reviewer sign` writes a statement; `reviewers` in /etc/belay/system.yaml names who may sign."})
+	return true
+}
