@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -35,17 +37,36 @@ func TestKeyIsOfWhatIsShown(t *testing.T) {
 		}
 		return "", fmt.Errorf("it does not wait: %w", err)
 	}
+	changes := func(h *host) (string, error) {
+		c := queue.ToolChange{Server: "files", Tools: []queue.ChangedTool{{Tool: "read", Change: queue.ToolChanged,
+			From: "sha256:01", To: "sha256:02", Was: "reads", Now: "reads, too"}}}
+		key, err := c.Key()
+		if err != nil {
+			return "", err
+		}
+		details, err := json.Marshal(&c)
+		if err != nil {
+			return "", err
+		}
+		it, err := h.RequestApproval(t.Context(), approvals.Item{Kind: approvals.KindTool, Key: key, Details: details})
+		return it.ID, err
+	}
 	for name, c := range map[string]struct {
 		file func(*host) (string, error)
 		edit func(*approvals.Item)
 	}{
-		"proposal, digest":       {proposes, replace(`"digest":"sha256:`, `"digest":"sha256:00`)},
-		"proposal, module":       {proposes, replace(`"module":"sha256:`, `"module":"sha256:00`)},
-		"proposal, name":         {proposes, replace(`"name":"guard"`, `"name":"harmless"`)},
-		"proposal, capabilities": {proposes, replace(`["block"]`, `["block","http"]`)},
-		"proposal, phases":       {proposes, replace(`"pre_tool"`, `"pre_send"`)},
-		"proposal, more":         {proposes, replace(`{"digest"`, `{"checked":true,"digest"`)},
-		"proposal, no details":   {proposes, func(it *approvals.Item) { it.Details = nil }},
+		"tools, server":              {changes, replace("files", "other")},
+		"tools, tool":                {changes, replace(`"read"`, `"list"`)},
+		"tools, accepted definition": {changes, replace("sha256:02", "sha256:03")},
+		"tools, more":                {changes, replace(`{"server"`, `{"checked":true,"server"`)},
+		"tools, no details":          {changes, func(it *approvals.Item) { it.Details = nil }},
+		"proposal, digest":           {proposes, replace(`"digest":"sha256:`, `"digest":"sha256:00`)},
+		"proposal, module":           {proposes, replace(`"module":"sha256:`, `"module":"sha256:00`)},
+		"proposal, name":             {proposes, replace(`"name":"guard"`, `"name":"harmless"`)},
+		"proposal, capabilities":     {proposes, replace(`["block"]`, `["block","http"]`)},
+		"proposal, phases":           {proposes, replace(`"pre_tool"`, `"pre_send"`)},
+		"proposal, more":             {proposes, replace(`{"digest"`, `{"checked":true,"digest"`)},
+		"proposal, no details":       {proposes, func(it *approvals.Item) { it.Details = nil }},
 		"proposal, binding is a text": {proposes, func(it *approvals.Item) {
 			it.Details = jsontext.Value(`{"digest":"x","binding":"x"}`)
 		}},
@@ -79,7 +100,8 @@ func TestKeyIsOfWhatIsShown(t *testing.T) {
 			}
 		})
 	}
-	for name, file := range map[string]func(*host) (string, error){"proposal": proposes, "lease by hand": lends} {
+	for name, file := range map[string]func(*host) (string, error){"proposal": proposes, "lease by hand": lends,
+		"tools": changes} {
 		t.Run(name+", nothing", func(t *testing.T) {
 			h := newHost(t, nil, reviewed, forged(func(*approvals.Item) {}))
 			id, err := file(h)

@@ -286,6 +286,10 @@ func (k *Kernel) strayKey(it *approvals.Item) string {
 		if err := queue.CheckProposal(it); err != nil {
 			return err.Error()
 		}
+	case it.Kind == approvals.KindTool:
+		if err := queue.CheckToolChange(it); err != nil {
+			return err.Error()
+		}
 	case it.Kind == approvals.KindLease && len(it.Hooks) == 0:
 		var doc handDocument
 		err := json.Unmarshal(it.Details, &doc, json.RejectUnknownMembers(true))

@@ -252,7 +252,13 @@ func (c *toolCall) run(ctx context.Context,
 	if err := c.effort.recordOutcome(ctx, outcome, reason, res.Result, nil, took); err != nil {
 		return outcome, res, took, err
 	}
-	if errors.Is(err, ErrNoTool) {
+	var held *ToolHeld
+	switch {
+	case errors.As(err, &held) && held.Approval != nil:
+		return outcome, res, took, denied(hostcalls.Pending, explain(toolRefusal{Reason: reason, Approval: held.Approval}))
+	case held != nil:
+		return outcome, res, took, denied(hostcalls.Denied, explain(toolRefusal{Reason: reason}))
+	case errors.Is(err, ErrNoTool):
 		return outcome, res, took, denied(hostcalls.Absent, explain(toolRefusal{Reason: ErrNoTool.Error()}))
 	}
 	return outcome, res, took, nil

@@ -290,6 +290,56 @@ func TestToolOutcomes(t *testing.T) {
 	}
 }
 
+// A tool that its executor holds back has not run: the hook is told what waits for a person, and
+// why, and no chain of post_tool sees a result.
+func TestToolThatIsHeldBack(t *testing.T) {
+	waits := &phases.ApprovalRef{ID: "item-1", Expires: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	for _, c := range []struct {
+		name  string
+		held  *kernel.ToolHeld
+		code  hostcalls.Errno
+		reply string
+	}{
+		{"a person can accept it", &kernel.ToolHeld{Reason: "it has changed", Approval: waits}, hostcalls.Pending,
+			`{"reason":"it has changed","approval":{"id":"item-1","expires":"2026-01-02T03:04:05Z"}}`},
+		{"a person has not", &kernel.ToolHeld{Reason: "denied by anna"}, hostcalls.Denied, `{"reason":"denied by anna"}`},
+	} {
+		var got []answer
+		h := newHost(t, []hook{toolAsker(&got, probeCall)},
+			withTools(&tools{call: func(context.Context, kernel.ToolCall) (kernel.ToolResult, error) {
+				return kernel.ToolResult{}, fmt.Errorf("probe: %w", c.held)
+			}}))
+		h.invoke(t, invocation(phases.PreTool))
+		if len(got) != 1 || got[0].code != int64(c.code) || got[0].reply != strings.Replace(c.reply, `"reason":"`, `"reason":"probe: `, 1) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		es := h.events(t, wire.Query{Type: phases.EventOutcome})
+		if len(es) != 1 || es[0].Decision != kernel.OutcomeError || !strings.Contains(es[0].Reason, c.held.Reason) {
+			t.Errorf("%s: outcome %+v", c.name, es)
+		}
+		if post := h.events(t, wire.Query{Phase: phases.PostTool}); len(post) != 0 {
+			t.Errorf("%s: a result was shown: %+v", c.name, post)
+		}
+	}
+}
+
+// What an executor accepts at first sight is an event.
+func TestAcceptedToolsAreNoted(t *testing.T) {
+	h := newHost(t, nil)
+	if err := h.NoteTools(t.Context(), "files", "tools of files", jsontext.Value(`{"read":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	for source, want := range map[string]bool{"files": true, "other": false} {
+		if have, err := h.ToolsNoted(t.Context(), source); have != want || err != nil {
+			t.Errorf("%s is noted: %v, %v", source, have, err)
+		}
+	}
+	es := h.events(t, wire.Query{Type: phases.EventNotice, Decision: kernel.DecisionPinned})
+	if len(es) != 1 || es[0].Reason != "tools of files" || string(es[0].Output) != `{"source":"files","tools":{"read":1}}` {
+		t.Errorf("%+v", es)
+	}
+}
+
 // A hook that calls a tool whenever it is asked about one is stopped at the depth
 // limit, and everything that was begun ends.
 func TestToolCallDepth(t *testing.T) {

@@ -20,6 +20,16 @@ var (
 	ErrToolCrashed = errors.New("the tool crashed")
 )
 
+// ToolHeld is an error of a ToolExecutor: it has not run the tool, since a person has to accept
+// something about the tool first. The hook is answered -6 with the approval, or -2 without one.
+type ToolHeld struct {
+	Reason   string
+	Approval *phases.ApprovalRef // what waits in the queue; nil: no answer of a person lets the call pass now
+}
+
+// Error is the reason.
+func (h *ToolHeld) Error() string { return h.Reason }
+
 // ToolExecutor carries out the tool calls of hooks. It decides nothing: the kernel
 // has run the call through the chain of pre_tool and recorded it before Call is
 // called, and shows the result to the chain of post_tool before a hook sees it.

@@ -9,7 +9,7 @@ import (
 
 // Kinds returns all kinds. The slice is the caller's.
 func Kinds() []approvals.Kind {
-	return []approvals.Kind{approvals.KindAsk, approvals.KindProposal, approvals.KindLease}
+	return []approvals.Kind{approvals.KindAsk, approvals.KindProposal, approvals.KindLease, approvals.KindTool}
 }
 
 // States returns all states. The slice is the caller's.

@@ -43,6 +43,7 @@ func TestDecisionsAtATerminal(t *testing.T) {
 		{"an ask", terminal, approvals.KindAsk, key, nothing, true},
 		{"a proposal", terminal, approvals.KindProposal, key, nothing, false},
 		{"a lease", terminal, approvals.KindLease, key, nothing, false},
+		{"tools that changed", terminal, approvals.KindTool, key, nothing, false},
 		{"another key", terminal, approvals.KindAsk, other, nothing, false},
 		{"another's key id", terminal, approvals.KindAsk, other,
 			func(d *approvals.Decision) { d.Key = approvals.KeyID(public) }, false},

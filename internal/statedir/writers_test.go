@@ -28,6 +28,7 @@ var edited = []struct{ file, by, from string }{
 	{"digests.lock of examples", "EditPublic", "internal/hookbuild/buildexamples/main.go"},
 	{"spool.jsonl", "OpenLocked", "internal/notes/spool.go"},
 	{"spool.reserve", "OpenLocked", "internal/notes/reserve.go"},
+	{"tools.json", "Edit", "internal/toolpins/file.go"},
 	{"clock.json", "Edit", "internal/notes/clock_watch.go"},
 	{"settings of runtimes, and their backups", "Edit", "cmd/internal/connect/write.go"},
 	{"files of checkpoints", "OpenLocked", "internal/statelog/checkpointer.go"},

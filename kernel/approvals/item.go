@@ -20,6 +20,7 @@ const (
 	KindAsk      Kind = "ask"      // hooks want a person to be asked about an action
 	KindProposal Kind = "proposal" // an agent or a program proposes a hook
 	KindLease    Kind = "lease"    // a lease that only a person can lend is wanted, by a hook or by hand
+	KindTool     Kind = "tool"     // an MCP server says something else of its tools than what was accepted
 )
 
 // State is where an item stands.
