@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
@@ -23,6 +24,7 @@ import (
 	"github.com/belay-hooks/belay/internal/revision"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/statelog"
+	"github.com/belay-hooks/belay/internal/toolpins"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
 )
@@ -52,6 +54,7 @@ type Belay struct {
 	redact    *audit.Detector
 	storage   *statelog.Storage
 	tools     *mcptools.Toolbox // nil when another program runs the tools
+	pins      *toolpins.Desk    // which definitions of tools are accepted
 	recorder  *retention.Switch
 	kernel    *kernel.Kernel
 	proposals *install.Proposals
@@ -117,12 +120,20 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	}
 	undo.add(storage.Close)
 	undo.add(storage.Finish)
+	var running *kernel.Kernel // nil until it is open
+	pins := toolpins.NewDesk(toolpins.Options{Dir: noted(dir, &o, ""), Redact: detector.Text, Now: time.Now,
+		Queue: func() toolpins.Queue {
+			if running == nil {
+				return nil
+			}
+			return running
+		}})
 	var tools *mcptools.Toolbox
 	if o.Tools == nil && !o.NoHooks && !o.DryRun {
-		tools = mcptools.NewToolbox(now.file.MCP.Servers, mcptools.Options{Logger: log, Cover: detector.Line})
+		tools = mcptools.NewToolbox(now.file.MCP.Servers,
+			mcptools.Options{Logger: log, Cover: detector.Line, Definitions: pins})
 		undo.add(tools.Close)
 	}
-	var running *kernel.Kernel // nil until it is open
 	records := retention.NewSwitch(retention.SwitchOptions{Dir: dir, Fixed: o.Recorder, Off: o.InMemory,
 		Records: o.NoHooks,
 		Logger:  log, Kernel: func() *kernel.Kernel { return running }})
@@ -151,7 +162,7 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		return nil, err
 	}
 	b := &Belay{
-		dir: dir, o: o, log: log, keys: keys, conf: conf, loader: hooks, redact: detector, storage: storage, tools: tools,
+		dir: dir, o: o, log: log, keys: keys, conf: conf, loader: hooks, redact: detector, storage: storage, tools: tools, pins: pins,
 		recorder: records, kernel: running,
 		proposals: install.NewProposals(install.Options{Dir: policy, Compiler: o.Compiler, Kernel: running,
 			Redactor: detector}),

@@ -164,6 +164,10 @@ func (b *Belay) Propose(ctx context.Context, p approvals.Proposal,
 // ErrConfig, or ErrUnbound with what failed after the decision.
 func (b *Belay) Decide(ctx context.Context, id string,
 	d approvals.Decision) (it approvals.Item, changed bool, err error) {
+	if it, err = b.kernel.Approval(ctx, id); err == nil && it.Kind == approvals.KindTool {
+		it, err = b.pins.Decide(ctx, b.kernel, it, d)
+		return it, false, err
+	}
 	return b.proposals.Decide(ctx, id, d)
 }
 

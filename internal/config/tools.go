@@ -32,6 +32,7 @@ type MCPServer struct {
 	TimeoutMS int64             `json:"timeout_ms,omitzero"`
 	MaxBytes  int64             `json:"max_result_bytes,omitzero"`
 	Reach     phases.Scopes     `json:"reach,omitzero"` // what its tools can touch at most; default: everything
+	Pins      map[string]string `json:"pins,omitzero"`  // tool to the digest that its definition must have
 }
 
 // Tools says how hooks see the results of tools that they call.
@@ -48,8 +49,11 @@ const (
 
 var (
 	// no double underscore, no colon: both separate names
-	serverName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z0-9]+([-_]?[a-z0-9]+)*\z`) })
-	serverTool   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`) })
+	serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[a-z0-9]+([-_]?[a-z0-9]+)*\z`) })
+	serverTool = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`) })
+
+	definitionDigest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\Asha256:[0-9a-f]{64}\z`) })
+
 	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z_][A-Za-z0-9_]*\z`) })
 	headerName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9-]*\z`) })
 )
@@ -84,7 +88,7 @@ func (s *MCPServer) validate(c checker, name, at string) error {
 		return c.errorf(at+"/cwd", "must be an absolute path")
 	case s.Tools == nil:
 		return c.errorf(at, `tools is missing: list those that can be called, or ["*"] for all of them`)
-	case max(len(s.Command), len(s.Env), len(s.Tools), len(s.Headers)) > maxServerValues:
+	case max(len(s.Command), len(s.Env), len(s.Tools), len(s.Headers), len(s.Pins)) > maxServerValues:
 		return c.errorf(at, "more than %d values in a list", maxServerValues)
 	case s.TimeoutMS < 0 || s.TimeoutMS > maxToolTimeout:
 		return c.errorf(at+"/timeout_ms", "must be between 1 and %d", maxToolTimeout)
@@ -110,6 +114,14 @@ func (s *MCPServer) validate(c checker, name, at string) error {
 	for i, t := range s.Tools {
 		if t != "*" && !serverTool().MatchString(t) {
 			return c.errorf(fmt.Sprintf("%s/tools/%d", at, i), "is not a tool's name")
+		}
+	}
+	for _, t := range slices.Sorted(maps.Keys(s.Pins)) {
+		if !serverTool().MatchString(t) {
+			return c.errorf(phases.Join(at+"/pins", t), "is not a tool's name")
+		}
+		if !definitionDigest().MatchString(s.Pins[t]) {
+			return c.errorf(phases.Join(at+"/pins", t), "is not sha256: and 64 lower-case hexadecimal digits")
 		}
 	}
 	if err := s.Reach.Validate(); err != nil {

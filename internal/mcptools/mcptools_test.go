@@ -57,6 +57,8 @@ func TestMain(m *testing.M) {
 		complain(1000)
 	case "many":
 		listMuch()
+	case "older":
+		serveOlder()
 	case "outlives": // its client, if nothing but the end of its input tells it to end
 		_ = testServer().Run(context.Background(), &mcp.IOTransport{Reader: &ear{ReadCloser: os.Stdin}, Writer: os.Stdout})
 		time.Sleep(time.Hour)
@@ -69,7 +71,11 @@ func TestMain(m *testing.M) {
 }
 
 func testServer() *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	var o mcp.ServerOptions
+	if only, ok := strings.CutPrefix(os.Getenv("BELAY_TEST_MCP"), "only "); ok {
+		o.SupportedProtocolVersions = []string{only}
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "test", Version: "1"}, &o)
 	tool := func(name string, f func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error)) {
 		s.AddTool(&mcp.Tool{Name: name, Description: "the tool \x1b[1m" + name,
 			InputSchema: map[string]any{"type": "object"}},
@@ -122,6 +128,11 @@ func testServer() *mcp.Server {
 	tool("sample", func(ctx context.Context, r *mcp.CallToolRequest, _ map[string]any) (*mcp.CallToolResult, error) {
 		_, err := r.Session.CreateMessage(ctx, &mcp.CreateMessageParams{MaxTokens: 1})
 		return text(fmt.Sprintf("sampling: %v", err != nil))
+	})
+	tool("rewrite", func(_ context.Context, _ *mcp.CallToolRequest, a map[string]any) (*mcp.CallToolResult, error) {
+		s.AddTool(&mcp.Tool{Name: "pid", Description: fmt.Sprint(a["text"]), InputSchema: map[string]any{"type": "object"}},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("pulled") })
+		return text("done")
 	})
 	tool("grandchild", func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, error) {
 		c := exec.Command("/bin/sleep", "1000")
@@ -195,7 +206,7 @@ func TestStdioServer(t *testing.T) {
 		t.Errorf("two processes, %s and %s", first, second)
 	}
 	list, err := set.Tools(t.Context())
-	if err != nil || len(list) != 11 || list[1].Name != "mcp:s:crash" || strings.Contains(list[0].Description, "\x1b") ||
+	if err != nil || len(list) != 12 || list[1].Name != "mcp:s:crash" || strings.Contains(list[0].Description, "\x1b") ||
 		!list[0].Schema.IsValid() {
 		t.Errorf("%+v %v", list, err)
 	}

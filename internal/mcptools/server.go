@@ -7,9 +7,7 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
-	"regexp"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,22 +35,21 @@ type server struct {
 	fails     int       // starts and sessions in a row that ended badly
 	notBefore time.Time // of the next start
 	closed    bool
+	older     bool // it has not answered server/discover: it is asked to initialize
 }
 
-// session is a server that has answered. Its members do not change, but timeouts.
+// session is a server that has answered. Its members do not change, but timeouts and what it
+// says of its tools.
 type session struct {
-	cs    *mcp.ClientSession
-	end   func()
-	dead  chan struct{} // closed when the connection is gone
-	left  atomic.Bool   // it is being ended
-	tools map[string]tool
-	slow  chan struct{} // one token for each call in a row that timed out
-}
+	cs      *mcp.ClientSession
+	end     func()
+	dead    chan struct{} // closed when the connection is gone
+	left    atomic.Bool   // it is being ended
+	changed *atomic.Bool  // it says that its tools are others now
+	slow    chan struct{} // one token for each call in a row that timed out
 
-// tool is the stored part of a server's description of a tool.
-type tool struct {
-	description string
-	schema      jsontext.Value
+	look chan struct{} // holds one token while a goroutine looks at the tools; guards the field below
+	said said
 }
 
 // leave ends the connection. It is gone for the next call from now on, also before the library
@@ -144,7 +141,27 @@ func (s *server) worked() {
 func (s *server) start(ctx context.Context) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(startTimeout, s.spec.Timeout))
 	defer cancel()
-	transport, end, err := s.transport()
+	if s.older {
+		return s.connect(ctx, newestWithHandshake)
+	}
+	// A server of before 2026-07-28 refuses server/discover, and the library asks it to initialize
+	// instead. One that does not answer what it does not know is started once more.
+	first, stop := context.WithTimeout(ctx, min(startTimeout, s.spec.Timeout)/discoverShare)
+	defer stop()
+	live, err := s.connect(first, "")
+	if err == nil || !errors.Is(err, kernel.ErrToolTimeout) || ctx.Err() != nil {
+		return live, err
+	}
+	if live, err = s.connect(ctx, newestWithHandshake); err == nil {
+		s.older = true
+	}
+	return live, err
+}
+
+// connect starts the server and asks for its tools. version is the protocol's; "" is the newest.
+func (s *server) connect(ctx context.Context, version string) (*session, error) {
+	changed := new(atomic.Bool)
+	transport, end, err := s.transport(changed)
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +169,11 @@ func (s *server) start(ctx context.Context) (*session, error) {
 	// ended reads as closed.
 	stop := context.AfterFunc(ctx, end)
 	defer stop()
-	// Nothing that a server could ask its client for is offered.
+	// Nothing that a server could ask its client for is offered, also not in answers that want input.
 	client := mcp.NewClient(&mcp.Implementation{Name: "belay", Version: "1"},
-		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	cs, err := client.Connect(ctx, transport, nil)
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{},
+			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true}})
+	cs, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		end()
 		if ctx.Err() != nil {
@@ -163,7 +181,8 @@ func (s *server) start(ctx context.Context) (*session, error) {
 		}
 		return nil, errors.New("the server could not be started, or does not speak MCP")
 	}
-	live := &session{cs: cs, dead: make(chan struct{}), slow: make(chan struct{}, maxTimeouts)}
+	live := &session{cs: cs, dead: make(chan struct{}), slow: make(chan struct{}, maxTimeouts), changed: changed,
+		look: make(chan struct{}, 1)}
 	live.end = func() {
 		done := make(chan struct{})
 		go func() { defer close(done); _ = cs.Close() }()
@@ -177,72 +196,14 @@ func (s *server) start(ctx context.Context) (*session, error) {
 		defer close(live.dead)
 		_ = cs.Wait() // why it ended shows in the calls
 	}()
-	if live.tools, err = s.listed(ctx, cs); err != nil {
+	if live.said.tools, err = s.listed(ctx, cs); err != nil {
 		live.end()
 		return nil, err
 	}
+	live.said.at = time.Now()
+	s.log.LogAttrs(ctx, slog.LevelInfo, "an MCP server answers", slog.String("protocol", live.protocol()),
+		slog.Int("tools", len(live.said.tools)))
 	return live, nil
-}
-
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9_./-]{1,128}\z`) })
-
-// listed returns the server's tools that have a name one can trust to be shown.
-func (s *server) listed(ctx context.Context, cs *mcp.ClientSession) (map[string]tool, error) {
-	out := map[string]tool{}
-	n, size := 0, 0
-	for t, err := range cs.Tools(ctx, nil) {
-		if err != nil {
-			return nil, errors.New("the server did not list its tools")
-		}
-		all, err := json.Marshal(t, json.Deterministic(true))
-		if err != nil {
-			return nil, errors.New("a tool of the server is not valid")
-		}
-		if n++; n > maxTools {
-			return nil, fmt.Errorf("the server lists more than %d tools", maxTools)
-		}
-		if size += len(all); size > maxListed {
-			return nil, fmt.Errorf("the server says more than %d bytes about its tools", maxListed)
-		}
-		switch {
-		case !toolName().MatchString(t.Name):
-			s.log.LogAttrs(ctx, slog.LevelWarn, "a tool's name is not valid: left out",
-				slog.String("tool", phases.SafeLine(t.Name, 128)))
-		case has(out, t.Name):
-			return nil, errors.New("the server lists a tool twice")
-		default:
-			schema, err := json.Marshal(t.InputSchema, json.Deterministic(true))
-			if err != nil {
-				schema = nil // a tool without one can be called all the same
-			}
-			out[t.Name] = tool{phases.SafeText(t.Description, 4<<10), schema}
-		}
-	}
-	return out, nil
-}
-
-func has(tools map[string]tool, name string) bool {
-	_, ok := tools[name]
-	return ok
-}
-
-// list describes the tools that can be called.
-func (s *server) list(ctx context.Context) ([]kernel.ToolInfo, error) {
-	live, err := s.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []kernel.ToolInfo
-	for _, name := range slices.Sorted(maps.Keys(live.tools)) {
-		if !s.allows(name) {
-			continue
-		}
-		t := live.tools[name]
-		out = append(out,
-			kernel.ToolInfo{Name: phases.MCPToolName(s.spec.Name, name), Description: t.description,
-				Schema: slices.Clone(t.schema)})
-	}
-	return out, nil
 }
 
 // call carries out a call.
@@ -253,7 +214,14 @@ func (s *server) call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult
 	if err != nil {
 		return kernel.ToolResult{}, err
 	}
-	if !has(live.tools, c.MCP.Tool) {
+	now, err := s.tools(ctx, live)
+	if err != nil {
+		return kernel.ToolResult{}, err
+	}
+	if h := now.held[c.MCP.Tool]; h != nil {
+		return kernel.ToolResult{}, h
+	}
+	if !has(now.tools, c.MCP.Tool) {
 		return kernel.ToolResult{}, kernel.ErrNoTool
 	}
 	res, err := live.ask(ctx, &mcp.CallToolParams{Name: c.MCP.Tool, Arguments: c.Args})
@@ -322,6 +290,9 @@ func (s *server) why(ctx context.Context, live *session, err error) error {
 
 // result is what a hook sees of an answer.
 func (s *server) result(res *mcp.CallToolResult) (kernel.ToolResult, error) {
+	if res.NeedsInput() {
+		return kernel.ToolResult{}, errors.New("the server asks for input, and belay gives it none")
+	}
 	out := struct {
 		Content    []jsontext.Value `json:"content"`
 		Structured jsontext.Value   `json:"structuredContent,omitzero"`

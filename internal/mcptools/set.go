@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/toolpins"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -27,6 +28,13 @@ const (
 	maxAsked     = 64      // requests of a server that wait for our answer, which is no
 	maxTimeouts  = 3       // in a row, before a server is started anew
 	maxPause     = time.Minute
+
+	defaultRelist = time.Minute
+
+	// newestWithHandshake is the newest version of the protocol that begins with initialize.
+	newestWithHandshake = "2025-11-25"
+	// discoverShare is the part of the time for a start that a server has to answer server/discover.
+	discoverShare = 2
 )
 
 // Server is one declared server: Command or URL is set.
@@ -41,6 +49,13 @@ type Server struct {
 	Timeout time.Duration     // of one call; 0 means DefaultTimeout
 	Max     int               // bytes of a result; 0 means DefaultMaxResult
 	Reach   phases.Scopes     // what its tools can touch at most, says the operator; zero means everything
+	Pins    map[string]string // tool to the digest that its definition must have
+}
+
+// Definitions decides which tools are held back because of what the server says of them; see
+// toolpins.Desk. It is safe for concurrent use.
+type Definitions interface {
+	Look(ctx context.Context, l *toolpins.Listing) (map[string]*kernel.ToolHeld, error)
 }
 
 // Options are what a Set uses. The zero value is the usual one.
@@ -50,6 +65,10 @@ type Options struct {
 	// covers secrets in what a server writes to standard error, before it is logged; nil covers only what the
 	// server got by its environment
 	Cover func(line string) string
+	// compares what servers say of their tools with what was accepted; nil: everything is
+	Definitions Definitions
+	// the age from which a server is asked anew what its tools are, before the next call; 0: a minute
+	Relist time.Duration
 }
 
 // Set is all declared servers. They are started when one of their tools is first
@@ -65,6 +84,9 @@ func New(list []Server, o Options) *Set {
 	}
 	if o.LookupEnv == nil {
 		o.LookupEnv = os.LookupEnv
+	}
+	if o.Relist <= 0 {
+		o.Relist = defaultRelist
 	}
 	s := &Set{servers: map[string]*server{}}
 	for _, spec := range list {

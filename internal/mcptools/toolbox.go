@@ -48,7 +48,7 @@ func serversOf(declared map[string]config.MCPServer) []Server {
 	for _, name := range slices.Sorted(maps.Keys(declared)) {
 		d := declared[name]
 		s := Server{Name: name, Command: d.Command, Env: d.Env, Dir: d.CWD, URL: d.URL, Headers: map[string]string{},
-			Tools:   d.Tools,
+			Tools: d.Tools, Pins: d.Pins,
 			Timeout: time.Duration(d.TimeoutMS) * time.Millisecond, Max: int(d.MaxBytes), Reach: d.Reach}
 		for header, value := range d.Headers {
 			s.Headers[header] = strings.TrimPrefix(value, "env:")

@@ -14,8 +14,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// transport returns the way to a server, and what ends it.
-func (s *server) transport() (mcp.Transport, func(), error) {
+// transport returns the way to a server, and what ends it. changed is set when the server says that
+// its tools are others now.
+func (s *server) transport(changed *atomic.Bool) (mcp.Transport, func(), error) {
 	if s.spec.URL != "" {
 		return s.http()
 	}
@@ -31,27 +32,33 @@ func (s *server) transport() (mcp.Transport, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return listener{&mcp.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: maxFrame}}, p.end, nil
+	return listener{&mcp.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: maxFrame}, changed}, p.end, nil
 }
 
 // listener hears a server out only as far as it has been asked something.
-type listener struct{ mcp.Transport }
+type listener struct {
+	mcp.Transport
+	changed *atomic.Bool
+}
 
 func (l listener) Connect(ctx context.Context) (mcp.Connection, error) {
 	c, err := l.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &listening{Connection: c}, nil
+	return &listening{Connection: c, changed: l.changed}, nil
 }
 
-// listening drops a server's notifications, none of which means anything here,
-// and ends the connection of a server that sends requests without reading the
-// answers: the library would queue all of them.
+// listening drops a server's notifications, none of which means anything here but that its
+// tools have changed: that one passes once until belay has looked at them. It ends the connection
+// of a server that sends requests without reading the answers: the library would queue all of them.
 type listening struct {
 	mcp.Connection
-	asked atomic.Int64
+	asked   atomic.Int64
+	changed *atomic.Bool
 }
+
+const toolsChanged = "notifications/tools/list_changed"
 
 func (l *listening) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
@@ -62,6 +69,8 @@ func (l *listening) Read(ctx context.Context) (jsonrpc.Message, error) {
 		switch r, ok := msg.(*jsonrpc.Request); {
 		case !ok:
 			return msg, nil
+		case r.Method == toolsChanged && !l.changed.Swap(true):
+			return msg, nil // the library forgets the list that it has kept
 		case !r.IsCall():
 		case l.asked.Add(1) > maxAsked:
 			return nil, errTooMuch

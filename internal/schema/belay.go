@@ -96,6 +96,8 @@ func belay() *builder {
 		"MCPServer.cwd": absolute(),
 		"MCPServer.tools": node{"maxItems": 256, "items": node{"type": "string",
 			"pattern": `^(\*|[A-Za-z0-9_./-]{1,128})$`}},
+		"MCPServer.pins": node{"maxProperties": 256, "propertyNames": node{"pattern": `^[A-Za-z0-9_./-]{1,128}$`},
+			"additionalProperties": node{"type": "string", "pattern": digestForm}},
 		"MCPServer.timeout_ms":       between(0, 25_000),
 		"MCPServer.max_result_bytes": between(0, 512<<10),
 		"MCPServer.headers": node{"propertyNames": node{"pattern": `^[A-Za-z0-9][A-Za-z0-9-]*$`},

@@ -62,7 +62,7 @@ events:
 mcp:
   servers:
     github: {command: [/usr/bin/server, --stdio], env: [TOKEN], cwd: /srv, tools: [search], timeout_ms: 100, max_result_bytes: 1000}
-    far: {url: "https://mcp.example/x", headers: {authorization: "env:TOKEN"}, tools: ["*"], reach: {net: ["mcp.example:443"]}}
+    far: {url: "https://mcp.example/x", headers: {authorization: "env:TOKEN"}, tools: ["*"], pins: {find: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}, reach: {net: ["mcp.example:443"]}}
 tools: {results: raw}
 require_lease:
 - {phases: [pre_tool], tools: [write], capability: "tool:write"}

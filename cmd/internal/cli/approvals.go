@@ -24,9 +24,9 @@ func (a *App) approvalsCmd() *cobra.Command {
 		Use:     "approvals",
 		Aliases: []string{"approval"},
 		Short:   "See and decide what waits for a person",
-		Long: `Hooks can ask for a person, agents can propose hooks, and sandboxed hooks can request
-leases: all of them wait here. Nothing goes on before a person with a reviewer's key
-has approved exactly that; what is not decided in time is denied.
+		Long: `Hooks can ask for a person, agents can propose hooks, sandboxed hooks can request leases,
+and MCP servers can change their tools: all of that waits here. Nothing goes on before a
+person with a reviewer's key has approved exactly that. What is not decided in time is denied.
 
 Without arguments, on a terminal, it shows the queue to look through and decide.`,
 		Args: noArgs,
@@ -63,7 +63,7 @@ func (a *App) approvalsListCmd() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVar(&options.all, "all", false, "also what is decided, used or has run out")
-	f.StringVar(&options.kind, "kind", "", "only these: ask, proposal, lease")
+	f.StringVar(&options.kind, "kind", "", "only these: ask, proposal, lease, tool")
 	f.StringVar(&options.state, "state", "", "only these: pending, approved, denied, expired, superseded, consumed")
 	f.IntVar(&options.limit, "limit", new(approvals.Query).EffectiveLimit(), "how many at most, up to 1000")
 	f.BoolVar(&options.json, "json", false, "print JSON")
@@ -79,7 +79,7 @@ func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
 		return query, usageError(fmt.Sprintf("--limit must be from 1 to %d", approvals.MaxLimit), "")
 	}
 	if query.Kind != "" && !contains(queue.Kinds(), query.Kind) {
-		return query, usageError("--kind: "+safe(o.kind)+" is not known", "Known: ask, proposal, lease.")
+		return query, usageError("--kind: "+safe(o.kind)+" is not known", "Known: ask, proposal, lease, tool.")
 	}
 	if query.State != "" && !contains(queue.States(), query.State) {
 		return query, usageError("--state: "+safe(o.state)+" is not known",
@@ -152,6 +152,9 @@ func (a *App) stateText(item *approvals.Item) string {
 		if item.Kind == approvals.KindProposal {
 			return p.yellow("approved, not bound")
 		}
+		if item.Kind == approvals.KindTool {
+			return p.yellow("approved, not taken over")
+		}
 		return p.green("approved")
 	case approvals.Denied:
 		return p.red("denied")
@@ -205,6 +208,9 @@ func what(it *approvals.Item) string {
 	}
 	if it.Kind == approvals.KindProposal {
 		return "hook " + proposedName(it)
+	}
+	if it.Kind == approvals.KindTool {
+		return toolChangeSubject(it)
 	}
 	return string(it.Phase)
 }
@@ -318,12 +324,18 @@ func (a *App) describeApproval(item *approvals.Item) {
 			a.field("scopes", string(b))
 		}
 	}
-	if item.Kind != approvals.KindProposal && item.Details != nil {
+	switch {
+	case item.Kind == approvals.KindTool:
+		a.describeToolChange(item)
+	case item.Kind != approvals.KindProposal && item.Details != nil:
 		a.field("details", indentJSON(item.Details))
 	}
 	for _, h := range item.Hidden {
-		a.rawField("hidden",
-			colors.red("argument hidden: "+oneLine(h, 200)+" holds a secret of this action; it can only be denied"))
+		why := " holds a secret of this action; it can only be denied"
+		if item.Kind == approvals.KindTool {
+			why = " looks like a secret or is too large to be shown; it can only be denied, or pinned in belay.yaml"
+		}
+		a.rawField("hidden", colors.red("argument hidden: "+oneLine(h, 200)+why))
 	}
 	for _, n := range item.Notes {
 		a.field("note", oneLine(n, 400))

@@ -28,9 +28,10 @@ func (a *App) approvalsDecideCmd(verdict approvals.Verdict) *cobra.Command {
 	var options decideOptions
 	verb, short, long := "approve", "Approve exactly this, once",
 		`approve signs that exactly this may go on: an action with these arguments, by this agent
-in this session, once; or a hook with this digest and these capabilities. It shows what
-that is, then asks for the reviewer's passphrase on the terminal. While no reviewer has
-a key, what a hook asks is approved by a yes at a terminal, and nowhere else.
+in this session, once; or a hook with this digest and these capabilities. Of an MCP server
+it accepts the definitions of tools that are shown. It shows what that is, then asks for
+the reviewer's passphrase on the terminal. While no reviewer has a key, what a hook asks is
+approved by a yes at a terminal, and nowhere else.
 
 A hook that was approved and could not be bound then (belay.yaml could not be written,
 say) is bound by the same command once more, without another signature.`
@@ -73,8 +74,8 @@ func (a *App) approvalsDecide(ctx context.Context, id string, verdict approvals.
 	if err != nil {
 		return err
 	}
-	if verdict == approvals.Approve && item.Kind == approvals.KindProposal && item.State == approvals.Approved &&
-		item.Decision != nil {
+	if verdict == approvals.Approve && (item.Kind == approvals.KindProposal || item.Kind == approvals.KindTool) &&
+		item.State == approvals.Approved && item.Decision != nil {
 		return a.approvalsCarryOn(ctx, approver, item, options)
 	}
 	if item.State != approvals.Pending {
@@ -109,8 +110,8 @@ func (a *App) approvalsDecide(ctx context.Context, id string, verdict approvals.
 	return a.printDecided(&decided, options.json)
 }
 
-// approvalsCarryOn binds a hook whose approval could not be carried out at
-// first. It hands in the stored decision again, so that the reviewer need not
+// approvalsCarryOn binds a hook, or takes definitions of tools over, whose approval could not be
+// carried out at first. It hands in the stored decision again, so that the reviewer need not
 // sign anew.
 func (a *App) approvalsCarryOn(ctx context.Context, q approver, it approvals.Item, o decideOptions) error {
 	if o.content != "" && o.content != it.Decision.Content {
@@ -135,6 +136,9 @@ func (a *App) printDecided(it *approvals.Item, asJSON bool) error {
 // decideFailure says what to do about a decision that came to nothing, or to half.
 func decideFailure(ctx context.Context, q approver, id string, err error) error {
 	it, lookErr := q.Approval(ctx, id, 0)
+	if lookErr == nil && it.Kind == approvals.KindTool && it.State == approvals.Approved {
+		return failureBy(err, "`belay approvals approve "+id+"` once more takes it over, and asks for no passphrase.")
+	}
 	if lookErr != nil || it.Kind != approvals.KindProposal {
 		return approvalFailure(err)
 	}
@@ -157,6 +161,8 @@ func verdictText(it *approvals.Item) string {
 		return "Denied"
 	case it.Kind == approvals.KindProposal:
 		return "Approved and bound in belay.yaml as " + oneLine(proposedName(it), 64)
+	case it.Kind == approvals.KindTool:
+		return "Approved, and accepted as the definitions of these tools"
 	case it.Kind == approvals.KindAsk:
 		return "Approved for the next time that the agent tries it, once, until " +
 			it.Decision.Until.Local().Format(time.TimeOnly)

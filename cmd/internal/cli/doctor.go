@@ -151,6 +151,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	ok("configuration", file.Revision(src))
 
 	out = append(out, examineTrust(dir))
+	out = append(out, examineTools(dir)...)
 	out = append(out, a.examineWiring(ctx, dir)...)
 	if f := a.examineGuard(dir, file); f != nil {
 		out = append(out, *f)
