@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/queue"
@@ -63,7 +62,7 @@ func (q *Proposals) Propose(ctx context.Context, p approvals.Proposal, credentia
 	}
 	it, err = q.request(ctx, it, info.Digest, p.Module, old)
 	q.dropUnneeded(ctx)
-	if err != nil || !auto || !restrictOnly(info.Imports) || it.State != approvals.Pending {
+	if err != nil || !auto || !acceptable(info.Imports) || it.State != approvals.Pending {
 		return it, false, err
 	}
 	return q.accept(ctx, it)
@@ -196,23 +195,6 @@ func (q *Proposals) replaced(ctx context.Context, it *approvals.Item) ([]string,
 		}
 	}
 	return out, err
-}
-
-// restrictOnly reports whether a module can do nothing but say no, ask, or cut
-// scopes: it reads, analyses and restricts. It cannot change an action, speak to
-// the agent or the model, keep state, or call anything.
-func restrictOnly(imports []string) bool {
-	return !slices.ContainsFunc(imports, func(name string) bool {
-		c, known := hostcalls.Lookup(name)
-		if !known {
-			return true
-		}
-		switch c.Group {
-		case hostcalls.GroupFree, hostcalls.GroupAnalysis:
-			return false
-		}
-		return name != "block" && name != "request_approval" && name != "clamp_scopes"
-	})
 }
 
 // accept installs a hook without review, because the operator has said so

@@ -28,7 +28,9 @@ import (
 type Review struct {
 	Binding      config.Binding         `json:"binding"` // what an approval writes into belay.yaml
 	Hook         loader.Info            `json:"hook"`
-	RestrictOnly bool                   `json:"restrict_only"` // it can say no, ask and cut scopes, and nothing else
+	RestrictOnly bool                   `json:"restrict_only"`   // it can say no, ask and cut scopes; else it only reads
+	Reads        []string               `json:"reads,omitzero"`  // calls that read more than the action and change nothing
+	Beyond       []string               `json:"beyond,omitzero"` // calls that do more than restrict and read
 	Nearest      *Nearest               `json:"nearest,omitzero"`
 	Source       []approvals.SourceFile `json:"source,omitzero"`
 }
@@ -98,7 +100,9 @@ func ReviewProposal(ctx context.Context, dir trust.Dir, it *approvals.Item) (Rev
 			return r, nil, fmt.Errorf("%w: no proposed hook may hold %s", ErrRefused, c)
 		}
 	}
-	r.RestrictOnly, r.Source = restrictOnly(r.Hook.Imports), d.Source
+	r.Source = d.Source
+	r.Reads, r.Beyond = powers(r.Hook.Imports)
+	r.RestrictOnly = len(r.Beyond) == 0
 	r.Nearest = nearest(ctx, dir, &r)
 	return r, file, nil
 }

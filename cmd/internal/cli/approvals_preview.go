@@ -42,7 +42,9 @@ func (a *App) preview(ctx context.Context, binding config.Binding, module []byte
 	if err != nil {
 		return Preview{}, err
 	}
-	return a.previewProcess(ctx, previewCommand, &PreviewTask{Module: module, Binding: binding, Events: events})
+	p, err := a.previewProcess(ctx, previewCommand, &PreviewTask{Module: module, Binding: binding, Events: events})
+	nameFlips(p.Flips, events)
+	return p, err
 }
 
 // previewProcess runs a task in a process of its own.
@@ -150,7 +152,7 @@ func (a *App) describePreview(preview *Preview) {
 		return
 	}
 	a.field("flips", "what would have come out differently")
-	t := newTable("  "+seq, "PHASE", "TOOL", "WAS", "WOULD", "FUEL", "REASON").alignRight(0, 5)
+	t := newTable("  "+seq, "PHASE", "TOOL", "WAS", "WOULD", "FUEL", "REASON", "ACTION").alignRight(0, 5)
 	for _, f := range preview.Flips {
 		would := oneLine(string(f.Would), 12)
 		if f.Kind != "" && f.Would == phases.HookError {
@@ -158,7 +160,7 @@ func (a *App) describePreview(preview *Preview) {
 		}
 		t.row(placeOf(preview, f), oneLine(string(f.Phase), 20), oneLine(f.Tool, 20),
 			a.palette().decision(oneLine(f.Was, 12)),
-			a.palette().decision(would), count(f.Fuel), oneLine(f.Reason, 60))
+			a.palette().decision(would), count(f.Fuel), oneLine(f.Reason, 60), oneLine(f.Action, 80))
 	}
 	t.print(a.Out, a.palette())
 }

@@ -98,9 +98,12 @@ func (a *App) describeReview(review *review) {
 	a.describeHook(rv.Hook)
 	power := "it can say no, ask a person and cut scopes, and nothing else"
 	if !rv.RestrictOnly {
-		power = a.palette().yellow("it can do more than restrict: see its capabilities")
+		power = a.palette().yellow("it can do more than restrict: " + oneLine(strings.Join(rv.Beyond, ", "), 200))
 	}
 	a.rawField("power", power)
+	if len(rv.Reads) > 0 {
+		a.field("reads", strings.Join(rv.Reads, ", ")+", beside the action: these change nothing")
+	}
 	a.describeBinding(rv)
 	if n := rv.Nearest; n != nil {
 		a.field("compared", fmt.Sprintf("with %s %s, bound as %s", rv.Hook.Manifest.Name, n.Version, n.Binding))

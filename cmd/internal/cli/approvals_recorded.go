@@ -70,7 +70,7 @@ func (a *App) previewRecorded(ctx context.Context, binding config.Binding, modul
 	if err != nil {
 		return p, err
 	}
-	return p, a.redactPreview(&p)
+	return p, a.redactPreview(&p, task.Runs)
 }
 
 // takeNewest adds the last invocations of a recording, the last one first. The whole
@@ -209,8 +209,8 @@ func countRecorded(preview *Preview, r *recordedRun, res *replay.Result) {
 	preview.Count(f)
 }
 
-// redactPreview redacts what the hook says about originals, as events do.
-func (a *App) redactPreview(p *Preview) error {
+// redactPreview redacts what the hook says about originals, as events do, and names their actions.
+func (a *App) redactPreview(p *Preview, runs []recordedRun) error {
 	dir, err := a.stateDir()
 	if err != nil {
 		return err
@@ -226,6 +226,7 @@ func (a *App) redactPreview(p *Preview) error {
 	for _, t := range texts {
 		*t, _ = red.Text(*t)
 	}
+	nameRecordedFlips(p.Flips, runs, red)
 	return nil
 }
 

@@ -291,10 +291,10 @@ func (a *App) describeFlips(p *UpgradePreview) {
 		text = colors.red(text + fmt.Sprintf(", %d of them stopped less", p.Weaker))
 	}
 	fmt.Fprintf(a.Out, "%-12s  %s\n", "decisions", text)
-	t := newTable("  EVENT", "PHASE", "TOOL", "BEFORE", "AFTER", "REASON").alignRight(0)
+	t := newTable("  EVENT", "PHASE", "TOOL", "BEFORE", "AFTER", "REASON", "ACTION").alignRight(0)
 	for _, f := range p.Flips {
 		t.row(count(f.Seq), string(f.Phase), oneLine(f.Tool, 20), colors.decision(notAsked(string(f.Was))),
-			colors.decision(notAsked(string(f.Would))), oneLine(f.Reason, 60))
+			colors.decision(notAsked(string(f.Would))), oneLine(f.Reason, 60), oneLine(f.Action, 80))
 	}
 	t.print(a.Out, colors)
 }

@@ -63,6 +63,7 @@ type PreviewFlip struct {
 	Kind   phases.Kind         `json:"kind,omitzero"`
 	Reason string              `json:"reason,omitzero"`
 	Fuel   int64               `json:"fuel"`
+	Action string              `json:"action,omitzero"` // the command, or what else says most; redacted
 }
 
 // Bounds of a preview.

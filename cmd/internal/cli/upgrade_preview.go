@@ -51,6 +51,7 @@ type UpgradeFlip struct {
 	Would  phases.HookDecision `json:"would"`
 	Weaker bool                `json:"weaker,omitzero"`
 	Reason string              `json:"reason,omitzero"` // of the new version, or else of the one before
+	Action string              `json:"action,omitzero"` // the command, or what else says most; redacted
 }
 
 // previewUpgrade runs both versions on the newest logged decisions, in a process of its own.
@@ -66,9 +67,11 @@ func (a *App) previewUpgrade(ctx context.Context, u *install.Upgrade, n int) (Up
 	}
 	before, after := u.Files()
 	was, would := u.Bindings()
-	return runApart[UpgradePreview](ctx, previewUpgradeCommand, &upgradeTask{Events: events,
+	p, err := runApart[UpgradePreview](ctx, previewUpgradeCommand, &upgradeTask{Events: events,
 		Before: upgradeSide{Module: before, Tier: phases.Tier(u.From.Tier), Binding: was},
 		After:  upgradeSide{Module: after, Tier: phases.Tier(u.To.Tier), Binding: would}})
+	nameUpgradeFlips(p.Flips, events)
+	return p, err
 }
 
 // runUpgradePreview is the process of previewUpgrade.
