@@ -10,7 +10,7 @@ import (
 
 // The limits of a text. CONTRIBUTING.md has the rule.
 const (
-	MaxWords   = 30  // of a sentence
+	MaxWords   = 25  // of a sentence
 	MaxColumns = 100 // of a line of prose
 )
 
@@ -21,7 +21,7 @@ type Sentence struct {
 }
 
 var (
-	code    = regexp.MustCompile("`[^`]+`")
+	code    = regexp.MustCompile("```` .*? ````|`` .*? ``|`[^`]+`")
 	item    = regexp.MustCompile(`^\s*([-*]|\d+\.)\s+`)
 	linked  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 	comment = regexp.MustCompile(`(?s)<!--.*?-->`)

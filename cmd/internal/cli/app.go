@@ -151,7 +151,7 @@ func (a *App) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "belay",
 		Short: "A hook host for AI agents",
-		Long: `belay runs hooks for AI agents. A hook is a WebAssembly module in a sandbox: it sees what
+		Long: `belay runs hooks for AI agents. A hook is a WebAssembly module in a sandbox. It sees what
 an agent is about to do, and answers allow, allow with changes, ask or block.
 
   belay init                      set up a state directory with a first configuration

@@ -25,7 +25,7 @@ func (a *App) approvalsCmd() *cobra.Command {
 		Aliases: []string{"approval"},
 		Short:   "See and decide what waits for a person",
 		Long: `Hooks can ask for a person, agents can propose hooks, sandboxed hooks can request leases,
-and MCP servers can change their tools: all of that waits here. Nothing goes on before a
+and MCP servers can change their tools. All of that waits here. Nothing goes on before a
 person with a reviewer's key has approved exactly that. What is not decided in time is denied.
 
 Without arguments, on a terminal, it shows the queue to look through and decide.`,

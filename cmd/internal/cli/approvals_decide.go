@@ -28,13 +28,13 @@ func (a *App) approvalsDecideCmd(verdict approvals.Verdict) *cobra.Command {
 	var options decideOptions
 	verb, short, long := "approve", "Approve exactly this, once",
 		`approve signs that exactly this may go on: an action with these arguments, by this agent
-in this session, once; or a hook with this digest and these capabilities. Of an MCP server
-it accepts the definitions of tools that are shown. It shows what that is, then asks for
-the reviewer's passphrase on the terminal. While no reviewer has a key, what a hook asks is
-approved by a yes at a terminal, and nowhere else.
+in this session, once. Or it signs a hook with this digest and these capabilities. Of an MCP
+server it accepts the definitions of tools that are shown. It shows the action, hook or
+definitions, then asks for the reviewer's passphrase on the terminal. While no reviewer has a
+key, what a hook asks is approved by a yes at a terminal, and nowhere else.
 
-A hook that was approved and could not be bound then (belay.yaml could not be written,
-say) is bound by the same command once more, without another signature.`
+If an approved hook could not be bound (belay.yaml could not be written, say), run the same
+command again. It takes no other signature.`
 	if verdict == approvals.Deny {
 		verb, short, long = "deny", "Deny this, with a reason",
 			`deny signs that this may not go on. The agent is given the reason, and for a while the

@@ -18,10 +18,10 @@ func (a *App) completionCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print the completion script of a shell",
-		Long: `completion prints a script with which a shell completes belay's commands, flags and values:
-hooks, phases, runtimes, sessions, and the ids of events, approvals and leases. Values
-come from belay.yaml, and from the daemon or the event log. A shell that waits longer than
-a second is shown none. Completing writes nothing and shows no content of an event.
+		Long: `completion prints a script with which a shell completes belay's commands, flags and values.
+Values are hooks, phases, runtimes, sessions, and the ids of events, approvals and leases. Values
+come from belay.yaml, and from the daemon or the event log. A shell that waits longer than a
+second is shown none. Completing writes nothing and shows no content of an event.
 
 Try it in this shell:
 

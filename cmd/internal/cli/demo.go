@@ -30,9 +30,9 @@ func (a *App) demoCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a recorded Claude Code session pass through all eight phases",
-		Long: `demo plays a recorded session of Claude Code, and of the model gateway beside it,
-through the built-in hooks with a real store, and prints what each hook decided.
-Without --state it works in a new temporary directory and says where.`,
+		Long: `demo plays a recorded session of Claude Code, and of the model gateway beside it, through
+the built-in hooks with a real store. It prints what each hook decided. Without --state it works
+in a new temporary directory and says where.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.demo(cmd.Context(), o) },
 	}

@@ -32,9 +32,9 @@ func (a *App) demoLeasesCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "leases",
 		Short: "Watch power being lent, used up and taken back",
-		Long: `demo leases shows, step by step, how an agent gets to write one file: a signed hook
-lends it after a person said yes, for a minute and once. An unsigned hook lends
-nothing, a child agent is cut off, and a proposed hook is reviewed, used and disabled.
+		Long: `demo leases shows, step by step, how an agent gets to write one file. A signed hook lends
+it after a person said yes, for a minute and once. An unsigned hook lends nothing, a child agent
+is cut off, and a proposed hook is reviewed, used and disabled.
 
 Hooks, signatures, store and decisions are the real ones. Only the person is played: the
 demo makes a reviewer's key of its own and approves with it. Without --state it works in

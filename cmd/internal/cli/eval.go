@@ -64,12 +64,12 @@ and prints the verdict. For what is no valid invocation it prints why, in its pl
 With --at it only shows what hooks would say at another time. It reads leases, approvals
 and state. It records, uses up and carries out nothing, and asks no daemon.
 
-The action is held to its scopes. With --holds-scopes, or "holds_scopes": true in the
-invocation, you hold it to the verdict's scopes yourself: a note of the verdict says what
-you must enforce. "parent_scopes" is what the parent of a child agent may touch.
+The action is held to its scopes. With --holds-scopes, or "holds_scopes": true in the invocation,
+you hold it to the verdict's scopes yourself. A note of the verdict says what you must enforce.
+"parent_scopes" is what the parent of a child agent may touch.
 
-With --runtime it takes that agent runtime's own payload and answers in that
-runtime's own form: its JSON, its exit status, its way of saying no.`,
+With --runtime it takes that agent runtime's own payload. It answers in that runtime's own form:
+its JSON, its exit status, its way of saying no.`,
 		Example: `  belay eval < pre_tool.json
   belay eval --hook guard.wasm,priority=50,config=guard.json -f pre_tool.json
   belay eval --at 2026-12-24T23:00:00Z < pre_tool.json

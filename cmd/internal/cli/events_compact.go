@@ -31,17 +31,17 @@ func (a *App) eventsCompactCmd() *cobra.Command {
 		Use:   "compact {--before TIME | --keep DAYS}",
 		Short: "Remove the contents of old events; the log stays provable",
 		Long: `compact removes the contents of all events before the first one that is not older. It
-verifies the log first and removes nothing from one that is wrong. A statement in the log,
-which the checkpoint key signs, announces the removal. The hashes of the events stay. So
-events verify tells a compaction from a deletion, every checkpoint ever given out still
-counts, and copies that were exported before can still be compared.
+verifies the log first and removes nothing from one that is wrong. A statement in the log, which
+the checkpoint key signs, announces the removal. The hashes of the events stay. So events verify
+tells a compaction from a deletion. Every checkpoint ever given out still counts, and earlier
+exports can still be compared.
 
 Events younger than 48 hours are never removed: questions, decisions and statements rest
 on them. events.compaction.min_age in belay.yaml can raise that.
 
-Where a reviewer is registered it takes the reviewer's signature: it asks for the passphrase
-on the terminal, or --statement brings what ` + "`belay reviewer sign events compact`" + ` wrote.
-The statement says up to which number; --before and --keep are left out then.
+Where a reviewer is registered, it takes the reviewer's signature. It asks for the passphrase on
+the terminal, or --statement brings what ` + "`belay reviewer sign events compact`" + ` wrote. The
+statement says up to which number; --before and --keep are left out then.
 
 The contents themselves are gone for good. Export them first, if they may be asked for:
   belay events export --until TIME --output old.jsonl`,

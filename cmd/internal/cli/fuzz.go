@@ -50,10 +50,10 @@ Inputs come from recordings, from the cases beside the hook, and from what each 
 can look like. A finding is made small and written to --out as a recording, which
 ` + "`belay replay`" + ` shows again. The same hook, seed and --runs have the same findings.
 
-How far it is, and about how long the rest takes, stands on standard error: in one line on a
-terminal, else in a line each 10 s. --runs is how many runs the search makes; making findings
-small comes on top. --time bounds both. Ctrl-C ends it: what was found until then is written and
-shown, as large as it was found.
+Standard error has how far it is, and about how long the rest takes: one line on a terminal, else
+a line each 10 s. --runs is how many runs the search makes; making findings small comes on top.
+--time bounds both. Ctrl-C ends it: what was found until then is written and shown, as large as it
+was found.
 
 Exit status: 0 nothing found, 5 findings, 1 it could not be found out. What a hook itself
 reports that it cannot deal with (gives-up) is shown and does not count.`,

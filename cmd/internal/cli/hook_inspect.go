@@ -40,12 +40,12 @@ func (a *App) hookInspectCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect FILE.wasm|builtin:NAME|NAME",
 		Short: "See what a hook says, asks for and would get, without running it",
-		Long: `inspect looks at a module file, at a hook that comes with belay, or at a bound hook by its
-name, with the trust policy of the state directory. It lists the options of its configuration,
-and for a hook that comes with belay a binding that can be pasted into belay.yaml. For each
-capability that the manifest asks for it says whether the hook gets it, and why. For a file it
-assumes that everything is allowed; for a bound hook it goes by the binding in belay.yaml. The
-exit status is 1 when belay would refuse the hook.`,
+		Long: `inspect looks at a module file, a built-in hook, or a bound hook by its name, with the
+trust policy of the state directory. It lists the options of its configuration, and for a hook
+that comes with belay a binding that can be pasted into belay.yaml. For each capability that the
+manifest asks for it says whether the hook gets it, and why. For a file it assumes that everything
+is allowed; for a bound hook it goes by the binding in belay.yaml. The exit status is 1 when belay
+would refuse the hook.`,
 		Example: `  belay hook inspect guard.wasm
   belay hook inspect builtin:stage-gate
   belay hook inspect guard`,

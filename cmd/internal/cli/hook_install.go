@@ -41,8 +41,8 @@ func (a *App) hookInstallCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install FILE.wasm|builtin:NAME|oci://HOST/REPO@sha256:…",
 		Short: "Bind a hook: keep its file by digest and write it into belay.yaml",
-		Long: `install checks the module, compiles it once, keeps the file under its digest in the
-state directory and appends a binding to belay.yaml with the capabilities that you
+		Long: `install checks the module, compiles it once, and stores the file under its digest in the
+state directory. It appends a binding to belay.yaml with the capabilities that you
 allow. Without --allow these are all that the manifest asks for; they are printed.
 A module that is older than its source is refused (` + "`belay hook build --help`" + `).
 From a registry, hooks are installed by digest only; given a tag, install says which

@@ -31,11 +31,11 @@ func (a *App) hookProposeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "propose FILE.wasm",
 		Short: "Propose a hook: a person reviews it before it is bound",
-		Long: `propose puts a module into the queue of approvals. It is kept under its digest and does
-not run. A reviewer sees what the host finds out about it: imports, capabilities, the
-difference to what is bound under its name, and what it would have decided on recorded
-events. Approved, it is bound as a sandboxed hook with exactly the capabilities shown.
-One byte changed is a new proposal.`,
+		Long: `propose puts a module into the queue of approvals. It is kept under its digest and does not
+run. A reviewer sees what the host finds out about it: imports, capabilities, and the difference
+to the hook bound under its name. The reviewer also sees what it would have decided on recorded
+events. Approved, it is bound as a sandboxed hook with exactly the capabilities shown. One byte
+changed is a new proposal.`,
 		Example: `  belay hook propose guard.wasm --source . --reason "keeps deploys out of Fridays"
   belay approvals show ID`,
 		Args: oneArg("a module file"),

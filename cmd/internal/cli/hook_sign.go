@@ -31,11 +31,11 @@ func (a *App) hookSignCmd() *cobra.Command {
 		Use:   "sign --key FILE|KMS | --identity-token TOKEN --fulcio-url URL --rekor-url URL  FILE.wasm",
 		Short: "Sign a hook: write a Sigstore bundle beside it",
 		Long: `sign writes a Sigstore bundle (v0.3) beside the module: FILE.wasm.sigstore.json, or the
-next free FILE.wasm.<n>.sigstore.json when another signer's is there already. A bundle that
-the same key has made before, of this module or of an older build, is replaced. The key is a file
-(cosign's encrypted keys, PKCS #8, PKCS #1, SEC 1) or a key in a key management
-service, NAME://…, through the program sigstore-kms-NAME on the PATH. The password is
-asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.
+next free FILE.wasm.<n>.sigstore.json when another signer's is there already. A bundle that the
+same key has made before, of this module or of an older build, is replaced. The key is a file
+(cosign's encrypted keys, PKCS #8, PKCS #1, SEC 1) or a key in a key management service. The
+latter is NAME://…, through the program sigstore-kms-NAME on the PATH. The password is asked for
+on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.
 
 Keyless, an identity token (OpenID Connect, for the audience sigstore) takes the place
 of the key. A certificate authority (Fulcio) names its owner for a key that exists for

@@ -30,10 +30,10 @@ func (a *App) hookUpgradeCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "upgrade NAME FILE.wasm|builtin:NAME|oci://HOST/REPO@sha256:…",
 		Short: "Let a bound hook run another version of its module",
-		Long: `upgrade replaces the module of a binding. The binding keeps its name, place, priority, mode,
-phases, tools, configuration and state; only its module changes, and what --allow adds to its
-capabilities. It prints what would be different: version, signers, capabilities, phases, options
-of the configuration, and about which of the newest logged decisions the two versions differ.
+		Long: `upgrade replaces the module of a binding. The binding keeps its name, place, priority,
+mode, phases, tools, configuration and state; only its module changes, and what --allow adds to
+its capabilities. It prints what would be different: version, signers, capabilities, phases,
+options of the configuration, and the newest logged decisions that would differ.
 
 belay.yaml is replaced as a whole and last, after the new module was checked, compiled and kept.
 Each action is asked of the one version or the other: in between none goes by unasked. With an

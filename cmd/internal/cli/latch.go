@@ -21,12 +21,11 @@ func (a *App) latchCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "latch",
 		Short: "See and clear latched sessions",
-		Long: `A session is latched when an event was blocked that its runtime cannot block: by a hook,
-by a failure, or because belay could not judge it. Every later action of the session is
-denied until the latch ends. One of a hook's making ends when a person clears it. One of
-belay's own making (overload, store, deadline, stopped) ends with its cause, unless an
-enforcing hook would have judged the event. An event that names no session latches the
-actions that name none.`,
+		Long: `A session is latched when belay blocked an event that its runtime cannot block: by a hook,
+by a failure, or as not judged. Every later action of the session is denied until the latch ends.
+One of a hook's making ends when a person clears it. One of belay's own making (overload, store,
+deadline, stopped) ends with its cause, unless an enforcing hook would have judged the event. An
+event that names no session latches the actions that name none.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}

@@ -21,11 +21,10 @@ func (a *App) leaseVerifyCmd() *cobra.Command {
 		Use:   "verify",
 		Short: "Compare the leases that there are with the record",
 		Long: `Leases in the database are not signed: a program that can write there can lend itself
-something, or set back a use. Actions are blocked then, and the event log shows why. verify
-looks for the event that lent each lease, with the same terms, counts the logged uses, and sees
+something, or set back a use. Actions are blocked then, and the event log shows why. verify looks
+for the event that lent each lease, with the same terms, and counts the logged uses. It sees
 whether a lease that was taken back is still active. belay events verify says whether the log
-itself is complete.
-Exits 0 when everything fits and 5 when something does not.`,
+itself is complete. Exits 0 when everything fits and 5 when something does not.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.leaseVerify(cmd.Context(), asJSON) },
 	}

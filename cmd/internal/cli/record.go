@@ -55,15 +55,15 @@ func (a *App) recordCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record --out DIR [--from FORMAT [FILE]]",
 		Short: "Record invocations with everything that they were decided from",
-		Long: `record writes a recording: invocations with the configuration, every call of every
-hook and its answer, the effects, fuel and memory, so that ` + "`belay replay`" + ` can run
-them again. It holds originals, secrets included: it is sealed with age unless
---unsafe-plaintext says otherwise, and never kept in the state directory.
+		Long: `record writes a recording: invocations with the configuration, every call of every hook and
+its answer, the effects, fuel and memory. With it ` + "`belay replay`" + ` can run them again. It
+holds originals, secrets included: it is sealed with age unless --unsafe-plaintext says otherwise,
+and never kept in the state directory.
 
-Without --from it records what a running daemon decides from now on, until --for
-or --count is reached, or until it is interrupted. Where a reviewer is registered that
-takes the reviewer's signature: the passphrase is asked for on the terminal, or
---statement brings what ` + "`belay reviewer sign record`" + ` wrote for the same flags. With --from it reads:
+Without --from it records what a running daemon decides from now on, until --for or --count is
+reached, or until it is interrupted. Where a reviewer is registered, that takes the reviewer's
+signature. It asks for the passphrase on the terminal, or --statement brings what
+` + "`belay reviewer sign record`" + ` wrote for the same flags. With --from it reads:
 
   jsonl              invocations in the wire form, one a line, or a session as ` + "`belay demo`" + ` plays it
   claude-hooks       payloads that Claude Code gave its hooks, one a line

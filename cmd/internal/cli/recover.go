@@ -28,8 +28,8 @@ func (a *App) recoverCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recover",
 		Short: "Go on from a database that was restored or edited, after a person has agreed",
-		Long: `Every action is blocked while belay.db is behind its high-water mark: it was restored from a
-backup, replaced or removed, or the mark is missing or damaged. So it is while rows that
+		Long: `Every action is blocked while belay.db is behind its high-water mark. It was restored from
+a backup, replaced or removed, or the mark is missing or damaged. So it is while rows that
 restrict are not those that the log records: they were edited by SQL. If you can put the newest
 belay.db or the rows back, do that: then there is nothing to recover.
 
@@ -42,9 +42,9 @@ of runs and state of hooks stay as they are found, and are named. A budget whose
 deleted begins anew. Look at --dry-run before you agree. An event says who, why,
 from where to where the log went back, what was rebuilt, taken back and accepted.
 
-Where a reviewer is registered it takes the reviewer's signature: it asks for the passphrase
-on the terminal, or --statement brings what ` + "`belay reviewer sign recover`" + ` wrote, for
-exactly these heads and rows. Without a reviewer it is confirmed on a terminal, which is no
+Where a reviewer is registered, it takes the reviewer's signature for exactly these heads and
+rows. It asks for the passphrase on the terminal, or --statement brings what
+` + "`belay reviewer sign recover`" + ` wrote. Without a reviewer it is confirmed on a terminal, which is no
 proof against a program of the same user. A daemon need not be stopped.`,
 		Example: `  belay recover --dry-run
   belay recover --why "restored from the backup of Monday"

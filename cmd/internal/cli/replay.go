@@ -42,8 +42,8 @@ memory. With --hook it takes another version of a hook, or one more; with --poli
 belay.yaml. It then says which decisions and final actions that would have changed,
 and what it would have cost.
 
-With --observe it runs nothing and reads no recording: it says what the hooks that
-are bound in observe mode would have decided about live traffic, from the log.`,
+With --observe it runs nothing and reads no recording. It says, from the log, what the hooks bound
+in observe mode would have decided about live traffic.`,
 		Example: `  belay replay ~/recordings --identity ~/belay-recordings.key
   belay replay session.rec --hook guard-2.0.0.wasm --report flips.html
   belay replay session.rec --policy ./belay.yaml --compare budget --report out.xml

@@ -27,9 +27,9 @@ func (a *App) reviewerCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reviewer",
 		Short: "Keys that sign decisions about approvals",
-		Long: `A reviewer's key signs what a person decides about asks, proposed hooks and leases.
-Its passphrase is asked for on the terminal each time and nowhere else, so that an
-agent that runs as the same user cannot decide in the person's place.`,
+		Long: `A reviewer's key signs what a person decides about asks, proposed hooks and leases. belay
+asks for its passphrase on the terminal each time and nowhere else. So an agent that runs as the
+same user cannot decide in the person's place.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}

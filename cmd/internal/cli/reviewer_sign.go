@@ -36,10 +36,10 @@ func (a *App) reviewerSignCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sign",
 		Short: "Sign a statement that has one command carried out, once",
-		Long: `sign writes a statement by which a reviewer has one command carried out: exactly this
-one, on this state directory, once, and for an hour unless --for says otherwise. The
-command takes it with --statement, so that no terminal is needed there. The arguments
-are those of the command itself.
+		Long: `sign writes a statement by which a reviewer has one command carried out. It holds for
+exactly this one, on this state directory, once, for an hour unless --for says otherwise. The
+command takes it with --statement, so that no terminal is needed there. The arguments are those of
+the command itself.
 
 Where the reviewer's key is on another machine, --draft writes what is to be signed, and
 ` + "`belay reviewer sign draft FILE`" + ` signs it there; that needs no state directory.`,

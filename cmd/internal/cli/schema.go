@@ -21,10 +21,10 @@ func (a *App) schemaCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema [NAME]",
 		Short: "Print the JSON Schema of a file, for editors",
-		Long: `schema prints the JSON Schema (draft 2020-12) of one of belay's YAML files, with which an
-editor completes names and marks faults while you type; without NAME it lists them.
-belay.yaml as ` + "`belay init`" + ` writes it names its schema already. For another file, write the
-schema beside it and begin the file with
+		Long: `schema prints the JSON Schema (draft 2020-12) of one of belay's YAML files. With it an
+editor completes names and marks faults while you type. Without NAME it lists them. belay.yaml as
+` + "`belay init`" + ` writes it names its schema already. For another file, write the schema
+beside it and begin the file with
 
   # yaml-language-server: $schema=NAME.schema.json
 

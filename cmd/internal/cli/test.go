@@ -45,14 +45,14 @@ in DIR/cases), a folder of suites, or one suite; DIR/... means every hook below 
 Without DIR it is the folder where you are.
 
 The module is the one that the suite names (hook: FILE.wasm, hook: builtin:NAME or
-hook: rules:FILE), else the one in the hook's folder, built when it is not there. If you
+hook: rules:FILE). Else it is the one in the hook's folder, built when it is missing. If you
 built that one here and its source has changed since, the cases run on a module that is
 built anew; ` + "`belay hook build`" + ` writes it. A module that came with its folder is an error
 then. Every case has a store of its own in memory. test retains nothing, and uses nothing
 of a state directory but compiled code.
 
 Exit status: 0 every case passed, 1 a case failed or a suite is wrong, 2 usage,
-5 everything passed but verdicts differ from their goldens (CASES.golden.json).`,
+5 verdicts differ from their goldens (CASES.golden.json).`,
 		Example: `  belay test                                  the hook in this folder
   belay test examples-wasm/...                every hook below
   belay test . --run 'push|pull' -v           some of its cases, one by one

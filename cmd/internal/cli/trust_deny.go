@@ -23,9 +23,9 @@ func (a *App) trustDenyCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deny",
 		Short: "Revoke files, keys, identities or signatures",
-		Long: `deny appends to the deny lists of trust.yaml, which win over every rule. A file that is
-denied does not run in any tier; what only a denied key or identity signed is not
-trusted any more, and does not run either. To take it back, edit trust.yaml.`,
+		Long: `deny appends to the deny lists of trust.yaml, which win over every rule. A denied file does
+not run in any tier. What only a denied key or identity signed is not trusted any more, and does
+not run either. To take it back, edit trust.yaml.`,
 		Example: `  belay trust deny --digest sha256:…
   belay trust deny --key release.pub
   belay trust deny --identity mallory@acme.example --issuer https://accounts.example`,
