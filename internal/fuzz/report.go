@@ -1,7 +1,6 @@
 package fuzz
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -10,16 +9,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/junit"
+	"github.com/belay-hooks/belay/internal/page"
 	"github.com/belay-hooks/belay/phases"
 )
 
 // Version is the only version of the report's JSON.
 const Version = "belay-fuzz-report/v1"
 
-// page is the report's page. It says neither when nor where it was made.
+// parts are the parts of the report's page. It says neither when nor where it was made.
 //
 //go:embed page.html
-var page string
+var parts string
 
 // JSON returns the result as indented JSON, the same bytes for the same result.
 func (r *Result) JSON() ([]byte, error) {
@@ -33,18 +33,9 @@ func (r *Result) JSON() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// HTML returns the result as one page without scripts. Whatever stands in it, it
-// shows as text.
+// HTML returns the result as one page; see package page.
 func (r *Result) HTML() ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{"line": func(s string) string {
-		return phases.SafeLine(s, 600)
-	}}).Parse(page)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = t.Execute(&b, r)
-	return b.Bytes(), err
+	return page.Render(parts, template.FuncMap{"line": func(s string) string { return phases.SafeLine(s, 600) }}, r)
 }
 
 // JUnit returns the result as JUnit XML: a case for each class that is looked for,

@@ -1,53 +1,44 @@
 package report
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/page"
 	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/internal/textdiff"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// page and style are the page's parts.
+// parts are the parts of the page.
 //
 //go:embed page.html
-var page string
+var parts string
 
-//go:embed page.css
-var style string
-
-// HTML returns the report as one page that needs nothing else: no script, no font, no
-// picture, no network. Whatever stands in it, it shows as text.
+// HTML returns the report as one page; see package page.
 func (r *Report) HTML() ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{
-		"count": groupDigits, "bytes": byteText, "short": short, "delta": deltaText, "diff": diffOf, "width": width,
-		"plural": plural, "visible": visible,
-		"direction": direction, "json": isJSON, "headline": headline, "budgets": budgetsOf, "why": why, "figure": isFigure,
-		"css": func() template.CSS { return template.CSS(style) }, "mode": modeText,
-	}).Parse(page)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, r); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return page.Render(parts, template.FuncMap{
+		"short": short, "delta": deltaText, "diff": diffOf, "width": width, "direction": direction, "headline": headline,
+		"budgets": budgetsOf, "why": why, "figure": isFigure, "mode": modeText, "shares": shares,
+	}, r)
+}
+
+// shares are the parts of the meter.
+func shares(s Summary) []page.Part {
+	return []page.Part{{Class: "same", Count: s.Same}, {Class: "flip", Count: s.Flips}, {Class: "rw", Count: s.Rewrites},
+		{Class: "oth", Count: s.Others}}
 }
 
 // headline is the result in one sentence.
 func headline(r *Report) string {
 	s := r.Summary
-	n := plural(s.Different, "invocation", "invocations") + " of " + groupDigits(s.Invocations)
+	n := page.Plural(s.Different, "invocation", "invocations") + " of " + page.Count(s.Invocations)
 	switch {
 	case r.Same() && r.Mode == "exact":
 		return "Everything came out the same"
@@ -127,32 +118,6 @@ func direction(f Flip) string {
 	return ""
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return groupDigits(n) + " " + many
-}
-
-// groupDigits writes a number with thin spaces between its thousands.
-func groupDigits(n any) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "\u202f" + s[i:]
-	}
-	return s
-}
-
-func byteText(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
 // short cuts a digest to the part that people compare.
 func short(digest string) string {
 	h, ok := strings.CutPrefix(digest, "sha256:")
@@ -205,7 +170,7 @@ func isJSON(s string) bool {
 func diffOf(was, is string) []textdiff.Line {
 	lines := textdiff.Near(textdiff.Lines(valueLines(was), valueLines(is)), 2)
 	for i := range lines {
-		lines[i].Text = visible(lines[i].Text)
+		lines[i].Text = page.Visible(lines[i].Text)
 	}
 	return lines
 }
@@ -221,17 +186,4 @@ func valueLines(s string) []string {
 		}
 	}
 	return strings.Split(s, "\n")
-}
-
-// visible shows characters that hide, or that turn the text beside them round.
-func visible(text any) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(fmt.Sprint(text), "\uFFFD") {
-		if r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/junit"
+	"github.com/belay-hooks/belay/internal/page"
 )
 
 // JUnit returns the report in the XML form that CI systems read: a suite for each
@@ -17,7 +18,7 @@ func (r *Report) JUnit() ([]byte, error) {
 			if c.recording != rec.Digest {
 				continue
 			}
-			jc := junit.Case{Class: "belay." + r.Mode, Name: visible(c.name)}
+			jc := junit.Case{Class: "belay." + r.Mode, Name: page.Visible(c.name)}
 			if len(c.changes) > 0 {
 				jc.Failure = junitFailure(c.changes)
 			}
@@ -33,6 +34,6 @@ func junitFailure(changes []Change) *junit.Text {
 	for _, c := range changes {
 		fmt.Fprintf(&b, "%s %s\n  was: %s\n  is:  %s\n", c.What, c.Where, c.Was, c.Is)
 	}
-	return &junit.Text{Type: visible(changes[0].What), Message: visible(changes[0].What + " " + changes[0].Where),
-		Detail: visible(b.String())}
+	return &junit.Text{Type: page.Visible(changes[0].What), Message: page.Visible(changes[0].What + " " + changes[0].Where),
+		Detail: page.Visible(b.String())}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/page/pagetest"
 	"github.com/belay-hooks/belay/internal/recording"
 	"github.com/belay-hooks/belay/internal/replay"
 	"github.com/belay-hooks/belay/internal/report"
@@ -207,6 +208,7 @@ func forms(t testing.TB, r *report.Report) map[string][]byte {
 		}
 		out[name] = b
 	}
+	pagetest.Check(t, out["html"])
 	return out
 }
 

@@ -1,36 +1,35 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	_ "embed"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/cover"
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/page"
 )
 
 //go:embed cover.html
-var coverTemplate string
+var coverParts string
 
 // maxShownFuncs bounds the functions of one hook on the page: a runtime has thousands.
 const maxShownFuncs = 200
 
 type pageHook struct {
-	Name, Regions, Lines string
-	Hit, All             int
-	Funcs                []pageFunc
-	More                 int // functions that are not shown
-	Files                []pageFile
+	ID, Name, Regions, Lines string
+	Hit, All                 int
+	Funcs                    []pageFunc
+	More                     int // functions that are not shown
+	Files                    []pageFile
 }
 
 type pageFunc struct {
 	Name     string
 	Hit, All int
-	Percent  int
+	Percent  int64
 }
 
 type pageFile struct {
@@ -41,24 +40,19 @@ type pageFile struct {
 type pageRow struct {
 	N           int
 	Class, Text string
+	Mark        string // the same as Class, for readers who see no colours
 }
 
-// coverPage is what ran as one HTML file without scripts: functions as bars, and the
-// hook's own source with each line coloured. The same coverage gives the same bytes.
+// coverPage is what ran as one page: functions as bars, and the hook's own source with each line marked. The
+// same coverage gives the same bytes.
 func coverPage(hooks []*hookCover) ([]byte, error) {
-	t, err := template.New("cover").Parse(coverTemplate)
-	if err != nil {
-		return nil, err
+	var data struct{ Hooks []pageHook }
+	for i, c := range hooks {
+		hook := c.page()
+		hook.ID = fmt.Sprintf("hook-%d", i+1)
+		data.Hooks = append(data.Hooks, hook)
 	}
-	var page struct{ Hooks []pageHook }
-	for _, c := range hooks {
-		page.Hooks = append(page.Hooks, c.page())
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, page); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	return page.Render(coverParts, nil, data)
 }
 
 func (c *hookCover) page() pageHook {
@@ -78,7 +72,7 @@ func (c *hookCover) page() pageHook {
 			name = fmt.Sprintf("function %d", f.Index)
 		}
 		hook.Funcs = append(hook.Funcs,
-			pageFunc{Name: oneLine(name, 100), Hit: f.Hit, All: f.Regions, Percent: 100 * f.Hit / f.Regions})
+			pageFunc{Name: oneLine(name, 100), Hit: f.Hit, All: f.Regions, Percent: int64(100 * f.Hit / f.Regions)})
 	}
 	for i := range c.files {
 		hook.Files = append(hook.Files, c.files[i].page())
@@ -115,11 +109,11 @@ func (f *ownFile) page() pageFile {
 		if l, ok := by[i+1]; ok {
 			switch l.Hit {
 			case 0:
-				r.Class = "no"
+				r.Class, r.Mark = "no", "−"
 			case l.Regions:
-				r.Class = "yes"
+				r.Class, r.Mark = "yes", "+"
 			default:
-				r.Class = "part"
+				r.Class, r.Mark = "part", "~"
 			}
 		}
 		out.Rows = append(out.Rows, r)
