@@ -111,8 +111,10 @@ func luminance(t *testing.T, colour string) float64 {
 func TestTexts(t *testing.T) {
 	for got, want := range map[string]string{
 		page.Count(1234567): "1\u202f234\u202f567", page.Count(-1234): "-1\u202f234", page.Count(12): "12",
+		page.Short(9999): "9\u202f999", page.Short(12_345): "12.3\u202fk", page.Short(1e7): "10\u202fM",
 		page.Bytes(5): "5 B", page.Bytes(2048): "2 KiB", page.Bytes(3 << 20): "3.0 MiB",
 		page.Micros(12): "12 µs", page.Micros(1234): "1.2 ms", page.Micros(45678): "45 ms", page.Micros(2_500_000): "2.5 s",
+		page.Micros(1000): "1 ms", page.Micros(900_000_000): "15 min", page.Micros(9_000_000_000): "2.5 h",
 		page.Plural(1, "ask", "asks"): "1 ask", page.Plural(1000, "ask", "asks"): "1\u202f000 asks",
 		page.Visible("a\u202eb\x00"): `a\u202eb\u0000`,
 	} {
@@ -135,5 +137,34 @@ func TestMeter(t *testing.T) {
 	}
 	if got := string(page.Bar(-5, `"><script>`)); strings.Contains(got, "<script") || !strings.Contains(got, `width="0%"`) {
 		t.Error(got)
+	}
+}
+
+// A chart says in words what it shows, and names are texts. A lane has a scale of its own.
+func TestCharts(t *testing.T) {
+	lanes := string(page.Lanes("l", pagetest.Hostile, []string{"mon", pagetest.Hostile}, "day", []page.Lane{
+		{Name: "allowed", Class: "allow", Values: []int{5000, 2500}}, {Name: "blocked", Class: "block", Values: []int{0, 1}}}))
+	for _, want := range []string{`height="46"><title>mon: 5`, `height="23">`, `>most a day</text>`,
+		`class="block"`, `role="img" aria-labelledby="l"><title id="l">&lt;/style&gt;`} {
+		if !strings.Contains(lanes, want) {
+			t.Errorf("%s holds no %s", lanes, want)
+		}
+	}
+	if strings.Count(lanes, `class="block"`) != 1 || strings.Contains(lanes, "<script") || strings.Contains(lanes, "<img") {
+		t.Error(lanes)
+	}
+	ranges := string(page.Ranges("r", "Time", []page.Range{{Name: pagetest.Hostile, P50: 10, P90: 100, P99: 1000, Max: 1000},
+		{Name: "none"}, {Name: "huge", P50: 1, P90: 2, P99: 3, Max: math.MaxInt64}}, page.Short))
+	if strings.Contains(ranges, "<script") || strings.Contains(ranges, "NaN") || strings.Contains(ranges, "-9223") {
+		t.Error(ranges)
+	}
+	one := string(page.Ranges("r", "Time", []page.Range{{P50: 10, P90: 100, P99: 1000, Max: 1000}}, page.Micros))
+	for _, want := range []string{`cx="190"`, `x1="530" y1="11" x2="530" y2="25"`, `x="866"`, `>10 µs</text>`, `>1 ms</text>`} {
+		if !strings.Contains(one, want) {
+			t.Errorf("%s holds no %s", one, want)
+		}
+	}
+	if got := page.Ranges("r", "Time", nil, page.Micros); got == "" {
+		t.Error("no picture")
 	}
 }

@@ -23,6 +23,19 @@ func Count(n any) string {
 	return s
 }
 
+// Short writes a large number in thousands, millions and so on.
+func Short(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}} {
+		if n >= unit.size && n >= 10_000 {
+			return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/float64(unit.size)), ".0") + "\u202f" + unit.name
+		}
+	}
+	return Count(n)
+}
+
 // Bytes writes a number of bytes in the unit that fits.
 func Bytes(n int64) string {
 	switch {
@@ -36,13 +49,20 @@ func Bytes(n int64) string {
 
 // Micros writes microseconds in the unit that fits.
 func Micros(us int64) string {
+	tenths := func(unit float64, name string) string {
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(us)/unit), ".0") + " " + name
+	}
 	switch {
+	case us >= 2*3_600_000_000:
+		return tenths(3.6e9, "h")
+	case us >= 120_000_000:
+		return fmt.Sprintf("%d min", us/60_000_000)
 	case us >= 1_000_000:
-		return fmt.Sprintf("%.1f s", float64(us)/1e6)
+		return tenths(1e6, "s")
 	case us >= 10_000:
 		return fmt.Sprintf("%d ms", us/1000)
 	case us >= 1000:
-		return fmt.Sprintf("%.1f ms", float64(us)/1e3)
+		return tenths(1e3, "ms")
 	}
 	return fmt.Sprintf("%d µs", us)
 }

@@ -56,9 +56,9 @@ type collected struct {
 	complete  bool            // they reach back to the beginning of the time asked for
 }
 
-// collect reads the asks, blocks and failures since a time, at most of a number of events, none with
+// collect reads the asks, blocks and failures of a time, at most of a number of events, none with
 // a number up to gone.
-func collect(ctx context.Context, src Reader, since time.Time, most, gone int64) (*collected, error) {
+func collect(ctx context.Context, src Reader, since, until time.Time, most, gone int64) (*collected, error) {
 	c := &collected{requested: map[string]bool{}, approved: map[string]bool{}}
 	newest, err := src.Events(ctx, wire.Query{Newest: true, Limit: 1})
 	if err != nil {
@@ -79,7 +79,7 @@ func collect(ctx context.Context, src Reader, since time.Time, most, gone int64)
 		if err != nil {
 			return nil, err
 		}
-		full, err := c.window(ctx, src, since, low, high)
+		full, err := c.window(ctx, src, since, until, low, high)
 		if err != nil {
 			return nil, err
 		}
@@ -100,9 +100,11 @@ func collect(ctx context.Context, src Reader, since time.Time, most, gone int64)
 }
 
 // window reads the numbers low to high-1; full says that more was found than is kept.
-func (c *collected) window(ctx context.Context, src Reader, since time.Time, low, high int64) (full bool, err error) {
+func (c *collected) window(ctx context.Context, src Reader, since, until time.Time, low, high int64) (full bool,
+	err error) {
 	for _, decision := range []string{"ask", "block", "error"} {
-		q := wire.Query{After: low - 1, Before: high, Since: since, Decision: decision, Newest: true, Limit: page}
+		q := wire.Query{After: low - 1, Before: high, Since: since, Until: until, Decision: decision, Newest: true,
+			Limit: page}
 		full, err := pages(ctx, src, q, maxTurns-len(c.turns), func(e *phases.Event) {
 			if e.Type == phases.EventHook || e.Type == phases.EventVerdict || e.Type == phases.EventFailure {
 				c.turns = append(c.turns, turnOf(e))

@@ -73,6 +73,7 @@ type Report struct {
 type Options struct {
 	By     By
 	Since  time.Time
+	Until  time.Time // exclusive; zero: all that there is
 	Now    time.Time
 	Events int64 // at most; MaxEvents at most
 	Gone   int64 // events up to this number have no contents
@@ -92,7 +93,7 @@ type counter struct {
 // Read makes a report of what src holds. Errors are those of src.
 func Read(ctx context.Context, src Reader, o Options) (*Report, error) {
 	most := min(cmp.Or(o.Events, MaxEvents), MaxEvents)
-	read, err := collect(ctx, src, o.Since, most, o.Gone)
+	read, err := collect(ctx, src, o.Since, o.Until, most, o.Gone)
 	if err != nil {
 		return nil, err
 	}

@@ -112,6 +112,7 @@ func (a *App) flagValues() map[string]cobra.CompletionFunc {
 		"trust add-identity --hook":  commaSeparated(free),
 		"trust add-key --hook":       commaSeparated(free),
 		"--host":                     free,
+		"--html":                     fileNames("html"),
 		"--id":                       free,
 		"--identity":                 fileNames(),
 		"trust deny --identity":      free,

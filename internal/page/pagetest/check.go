@@ -130,7 +130,7 @@ func (c *checker) element(n *html.Node) {
 		}
 	case "th":
 		if at["scope"] == "" {
-			c.Errorf("<th>%s says not what it is the head of", text(n))
+			c.Errorf("<th>%s has no scope", text(n))
 		}
 	case "svg":
 		if at["aria-hidden"] != "true" && (at["role"] != "img" || at["aria-labelledby"] == "") {
