@@ -176,6 +176,7 @@ func (a *App) flagValues() map[string]cobra.CompletionFunc {
 		"--subject":                  free,
 		"--subject-prefix":           free,
 		"--subject-regex":            free,
+		"--target":                   values(hookbuild.Targets()...),
 		"--timestamp-url":            free,
 		"--to":                       directories,
 		"--token":                    free,
