@@ -30,7 +30,7 @@ const (
 type Record struct {
 	Format     int     `json:"format"`               // 1
 	Module     string  `json:"module"`               // sha256:<hex> of the module file
-	Language   string  `json:"language"`             // see Known
+	Language   string  `json:"language"`             // see Known; rules for a module of a rules file
 	StandardGo bool    `json:"standard_go,omitzero"` // Options.StandardGo
 	Target     string  `json:"target,omitzero"`      // Options.Target
 	Toolchain  string  `json:"toolchain"`            // Result.Toolchain
@@ -60,8 +60,11 @@ func DecodeRecord(b []byte) (*Record, error) {
 		return bad("/format is %d; this program knows 1", r.Format)
 	case !isDigest(r.Module):
 		return bad("/module is no digest: %q", clip(r.Module))
-	case !slices.Contains(Known(), r.Language):
-		return bad("/language is %q; known are %s", clip(r.Language), strings.Join(Known(), ", "))
+	case !slices.Contains(Known(), r.Language) && r.Language != rulesLanguage:
+		return bad("/language is %q; known are %s and %s", clip(r.Language), strings.Join(Known(), ", "), rulesLanguage)
+	case r.Language == rulesLanguage && (len(r.Files) != 1 || path.Base(r.Files[0].Path) != r.Files[0].Path ||
+		r.Files[0].Path == ".."):
+		return bad("/files is not the one rules file beside the module")
 	case r.Target != "" && !slices.Contains(Targets(), r.Target):
 		return bad("/target is %q; known are %s", clip(r.Target), strings.Join(Targets(), ", "))
 	case len(r.Toolchain) > maxToolchain:
@@ -201,6 +204,9 @@ func Check(module string, content []byte) error {
 		return nil
 	}
 	dir := filepath.Dir(module)
+	if r.Language == rulesLanguage {
+		return checkRules(module, r)
+	}
 	if _, err := files.Read(filepath.Join(dir, ManifestFile), maxSource); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -305,6 +305,35 @@ func TestCheckRefusesRecordsThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestRecordOfRules(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, map[string]string{"team.wasm": "bytes", "rules.yaml": "one"})
+	module := filepath.Join(dir, "team.wasm")
+	check := func() error { return Check(module, []byte("bytes")) }
+	if err := RecordRules(module, phases.ByteDigest([]byte("bytes")), filepath.Join(dir, "rules.yaml"),
+		[]byte("one")); err != nil || check() != nil {
+		t.Fatal(err, check())
+	}
+	put(t, dir, map[string]string{"rules.yaml": "two"})
+	var stale *StaleError
+	if err := check(); !errors.As(err, &stale) || stale.Command() != "belay rules build "+filepath.Join(dir, "rules.yaml") ||
+		Differences(stale.Changes) != "rules.yaml has changed" {
+		t.Errorf("got %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "rules.yaml")); err != nil || check() != nil {
+		t.Errorf("without its rules nothing can be told: %v, %v", err, check())
+	}
+	// A record leads to no file but the one beside it.
+	record := `{"format":1,"module":"` + phases.ByteDigest([]byte("bytes")) + `","language":"rules","toolchain":"","files":[`
+	for _, files := range []string{``, `{"path":"../x","digest":"` + phases.ByteDigest(nil) + `"}`,
+		`{"path":"..","digest":"` + phases.ByteDigest(nil) + `"}`,
+		`{"path":"a/x","digest":"` + phases.ByteDigest(nil) + `"}`} {
+		if _, err := DecodeRecord([]byte(record + files + "]}")); err == nil || !strings.Contains(err.Error(), "/files") {
+			t.Errorf("%s: %v", files, err)
+		}
+	}
+}
+
 func FuzzDecodeRecord(f *testing.F) {
 	f.Add([]byte(`{"format":1,"module":"","language":"c","toolchain":"","files":[]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {

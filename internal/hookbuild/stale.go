@@ -37,6 +37,7 @@ func order(how string) int { return slices.Index([]string{Changed, Added, Remove
 type StaleError struct {
 	Module  string // its file
 	Dir     string // the hook's folder
+	Rules   string // the rules file that it was built from; "" for a hook's folder
 	Changes []Change
 	Options Options // that build it as it was built
 
@@ -66,6 +67,9 @@ func Differences(changes []Change) string {
 
 // Command is the command that builds the module anew.
 func (e *StaleError) Command() string {
+	if e.Rules != "" {
+		return "belay rules build " + quoted(e.Rules)
+	}
 	command := "belay hook build"
 	if e.Dir != "." {
 		command += " " + quoted(e.Dir)

@@ -67,6 +67,7 @@ var others = map[string]string{
 	"internal/files/write.go Commit":                          "a complete file gets its place",
 	"internal/hookbuild/build.go Build":                       "a module that is made anew, whatever was there; all or nothing",
 	"internal/hookbuild/record.go writeRecord":                "the record of a module that was just made; all or nothing",
+	"internal/hookbuild/record_rules.go RecordRules":          "the record of a module that was just made; all or nothing",
 	"internal/hookbuild/builds.go note":                       "a digest in a file of its own; without it belay builds nothing unasked",
 	"internal/hookbuild/new.go fill":                          "a new directory, which gets its name when it is whole",
 	"internal/hookbuild/lang_rust.go compileRust":             "a directory for building",

@@ -263,6 +263,8 @@ func (l *Locator) fresh(ctx context.Context, m *Module) (*Module, error) {
 	switch {
 	case !errors.As(err, &stale):
 		return nil, err
+	case stale.Rules != "":
+		return nil, fmt.Errorf("%w; `%s` builds it anew", err, stale.Command())
 	case !l.Builds.Ours(stale):
 		return nil, fmt.Errorf("%w; you did not build it here, so belay does not do so unasked: `%s`", err, stale.Command())
 	}

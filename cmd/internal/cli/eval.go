@@ -259,6 +259,9 @@ func (a *App) openForEval(ctx context.Context, options evalOptions) (*belay.Bela
 		if err != nil {
 			return nil, err
 		}
+		if module, err := readModule(h.Path); err == nil { // an error is told where the hook is loaded
+			a.noteStale(h.Path, module)
+		}
 		hooks = append(hooks, h)
 	}
 	tel := a.telemetry(ctx, a.logger(), flushEval)

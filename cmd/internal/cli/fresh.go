@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/belay-hooks/belay/internal/hookbuild"
 )
@@ -19,6 +20,18 @@ func readFresh(path string) ([]byte, error) {
 	return module, nil
 }
 
+// noteStale tells an author that a module which is only looked at or tried is older than its source.
+func (a *App) noteStale(path string, module []byte) {
+	err := hookbuild.Check(path, module)
+	var stale *hookbuild.StaleError
+	switch {
+	case errors.As(err, &stale):
+		fmt.Fprintf(a.Err, "belay: note: %s; `%s` builds it anew\n", oneLine(err.Error(), 400), safe(stale.Command()))
+	case err != nil:
+		fmt.Fprintf(a.Err, "belay: note: whether it is as new as its source is not known: %s\n", oneLine(err.Error(), 400))
+	}
+}
+
 // staleFailure says what to do about a module that is not known to be as new as its source.
 func staleFailure(path string, err error) error {
 	asItIs := "To use the module as it is, remove " + hookbuild.RecordPath(path) + "."
@@ -26,5 +39,5 @@ func staleFailure(path string, err error) error {
 	if errors.As(err, &stale) {
 		return failureBy(err, "Build it anew: `"+safe(stale.Command())+"`. "+safe(asItIs))
 	}
-	return failureBy(err, "`belay hook build` writes the record anew. "+safe(asItIs))
+	return failureBy(err, "`belay hook build` or `belay rules build` writes the record anew. "+safe(asItIs))
 }

@@ -107,7 +107,7 @@ func (a *App) fuzz(ctx context.Context, options fuzzOptions, what string) error 
 		return failureBy(err, "")
 	}
 	defer interpreter.Close()
-	module, dir, err := fuzzModule(bench, what)
+	module, dir, err := a.fuzzModule(bench, what)
 	if err != nil {
 		return err
 	}

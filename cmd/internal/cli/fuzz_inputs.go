@@ -17,7 +17,7 @@ import (
 )
 
 // fuzzModule finds the module, and the folder that its cases may be in.
-func fuzzModule(bench *loader.Bench, what string) (module []byte, dir string, err error) {
+func (a *App) fuzzModule(bench *loader.Bench, what string) (module []byte, dir string, err error) {
 	if isBuiltin(what) {
 		module, err = bench.Builtin(strings.TrimPrefix(what, "builtin:"))
 		if err != nil {
@@ -49,6 +49,7 @@ func fuzzModule(bench *loader.Bench, what string) (module []byte, dir string, er
 	if module, err = readModule(path); err != nil {
 		return nil, "", failureBy(err, "")
 	}
+	a.noteStale(path, module)
 	return module, dir, nil
 }
 

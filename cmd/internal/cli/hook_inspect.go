@@ -13,6 +13,7 @@ import (
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/trust"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // maxModule is the largest file worth reading: the parser's limit is 8 MiB, and
@@ -86,6 +87,9 @@ func (a *App) inspectAny(ctx context.Context, dir, what string) (inspected, erro
 	info, err := inspectFileOrBound(ctx, dir, what)
 	if err != nil {
 		return inspected{}, err
+	}
+	if module, err := readModule(what); err == nil && phases.ByteDigest(module) == info.Digest {
+		a.noteStale(what, module)
 	}
 	return newInspected(info), nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/hookbuild"
 	"github.com/belay-hooks/belay/internal/loader"
 	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/rules/explain"
@@ -43,7 +44,9 @@ func (a *App) rulesBuildCmd() *cobra.Command {
 		Long: `build compiles a rules file into a module: a hook like any other, to be tested, signed,
 pushed and installed. Rules that change an action (redact, default, fix, scopes) become a
 module of their own beside the one of those that judge. The same file becomes the same
-bytes. docs/RULES.md says what rules can say.`,
+bytes. docs/RULES.md says what rules can say. Beside a module in the folder of its rules stands
+a record, NAME.wasm.build.json: once the rules have changed, the commands that install, sign
+and push refuse the module.`,
 		Example: `  belay rules build rules.yaml
   belay rules build rules.yaml -o dist`,
 		Args: oneArg("one rules file"),
@@ -66,7 +69,7 @@ type builtRules struct {
 }
 
 func (a *App) rulesBuild(ctx context.Context, path string, options rulesBuildOptions) error {
-	f, err := readRules(path)
+	src, f, err := readRulesText(path)
 	if err != nil {
 		return rulesFailure(err)
 	}
@@ -79,6 +82,10 @@ func (a *App) rulesBuild(ctx context.Context, path string, options rulesBuildOpt
 		dir = filepath.Dir(path)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return failureBy(err, "")
+	}
+	here, err := sameFolder(dir, filepath.Dir(path))
+	if err != nil {
 		return failureBy(err, "")
 	}
 	var built []builtRules
@@ -94,6 +101,11 @@ func (a *App) rulesBuild(ctx context.Context, path string, options rulesBuildOpt
 		info, err := inspectFile(ctx, to)
 		if err != nil {
 			return failureBy(err, "The module was built as "+to+", but belay would refuse it.")
+		}
+		if here {
+			if err := hookbuild.RecordRules(to, info.Digest, path, src); err != nil {
+				return failureBy(err, "The module was built as "+to+".")
+			}
 		}
 		built = append(built, builtRules{Path: to, Part: p.String(), Rules: len(rules.ReadListed(module).Rules),
 			Digest: info.Digest, Size: info.Size, Hook: info})
@@ -113,11 +125,27 @@ func (a *App) rulesBuild(ctx context.Context, path string, options rulesBuildOpt
 }
 
 func readRules(path string) (*rules.File, error) {
+	_, f, err := readRulesText(path)
+	return f, err
+}
+
+func readRulesText(path string) ([]byte, *rules.File, error) {
 	src, err := files.Read(path, strictyaml.MaxSize)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rules.Parse(path, src)
+	f, err := rules.Parse(path, src)
+	return src, f, err
+}
+
+// sameFolder reports whether two paths are one folder.
+func sameFolder(a, b string) (bool, error) {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false, err
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other), err
 }
 
 func rulesFailure(err error) error {
