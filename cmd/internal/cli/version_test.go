@@ -74,7 +74,7 @@ func TestVersionScript(t *testing.T) {
 		return strings.TrimSpace(string(out))
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git")
+		t.Fatal("git is missing; scripts/setup installs it")
 	}
 	if got := run(path); got != "" {
 		t.Errorf("without git: %q", got)

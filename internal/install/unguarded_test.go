@@ -1,4 +1,4 @@
-package belay_test
+package install_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 // guardVersion is the module of command-guard as a hook from outside, in a version of its own.
 func guardVersion(t *testing.T, version, also string) []byte {
 	t.Helper()
-	module, err := os.ReadFile(filepath.Join("examples-wasm", "command-guard", "command-guard.wasm"))
+	module, err := os.ReadFile(filepath.Join("..", "..", "examples-wasm", "command-guard", "command-guard.wasm"))
 	if err != nil {
 		t.Fatal(err)
 	}
