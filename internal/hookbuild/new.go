@@ -5,9 +5,11 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/belay-hooks/belay/tiers"
@@ -23,8 +25,18 @@ var templates embed.FS
 // New makes the directory of a new hook: a small one that works, with manifest,
 // cases, tests, and the SDK. dir must not exist, or be empty; it is made whole or
 // not at all. The name is a manifest's name, the language one of Languages.
-func New(dir, name, lang string) error {
-	files, err := templateFiles(name, lang)
+func New(dir, name, lang string) error { return NewFrom(dir, name, lang, nil) }
+
+// Start is what a new hook begins with in place of the template's own source.
+type Start struct {
+	Files   map[string][]byte // source, manifest, cases and an invocation, by names with slashes
+	Sources string            // what the source files are, in Markdown
+}
+
+// NewFrom is New for a hook with other source than the template's: it adds what a project in the language needs, and
+// the SDK. A nil start is New.
+func NewFrom(dir, name, lang string, start *Start) error {
+	files, err := templateFiles(name, lang, start)
 	if err != nil {
 		return err
 	}
@@ -67,8 +79,14 @@ func fill(tmp, dir string, files map[string][]byte) error {
 	return os.Rename(tmp, dir)
 }
 
+// ofTheTemplatesHook reports whether a file of a template belongs to its own hook, and not to any in its language.
+func ofTheTemplatesHook(name string) bool {
+	return name == ManifestFile || name == "invocation.json" || strings.HasPrefix(name, "cases/") ||
+		slices.Contains([]string{".go", ".rs", ".c", ".ts"}, path.Ext(name))
+}
+
 // templateFiles returns the files of a new hook by their names, with slashes.
-func templateFiles(name, lang string) (map[string][]byte, error) {
+func templateFiles(name, lang string, start *Start) (map[string][]byte, error) {
 	title, source := map[string][2]string{
 		"c": {"C", "`hook.c`: the hook"}, "go": {"Go", "`main.go`: the hook; `main_test.go`: its tests (`go test`)"},
 		"rust":           {"Rust", "`src/lib.rs`: the hook with its tests (`cargo test`)"},
@@ -80,6 +98,9 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 			strings.Join(Languages(), ", "))
 	}
 	source = title[1]
+	if start != nil {
+		source = start.Sources
+	}
 	crate := strings.NewReplacer("/", "-", ".", "-").Replace(name)
 	if crate != "" && crate[0] >= '0' && crate[0] <= '9' {
 		crate = "hook-" + crate // cargo takes no leading digit
@@ -103,6 +124,9 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 			if lang == "wat" && from == "common" && strings.HasPrefix(rel, "cases/") {
 				return nil // it has its own hook, so its own cases
 			}
+			if start != nil && ofTheTemplatesHook(rel) {
+				return nil
+			}
 			b, err := templates.ReadFile(p)
 			if err != nil {
 				return err
@@ -122,6 +146,9 @@ func templateFiles(name, lang string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, failure(ErrSource, err, "the template is broken: %v", err)
 		}
+	}
+	if start != nil {
+		maps.Copy(out, start.Files)
 	}
 	if lang == "go" {
 		// The runtime of standard Go alone needs more than the default.

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/belay-hooks/belay/internal/rules"
+	"github.com/belay-hooks/belay/internal/rules/code"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -156,6 +158,7 @@ func TestGoSourcesUnderTinyGo(t *testing.T) {
 	if err := New(template, "guard", "go"); err != nil {
 		t.Fatal(err)
 	}
+	hooks = append(hooks, template, fromRules(t))
 	for name, context := range tinyTargets() {
 		t.Run(name, func(t *testing.T) {
 			c := newTinyChecker(context)
@@ -165,7 +168,7 @@ func TestGoSourcesUnderTinyGo(t *testing.T) {
 				t.Fatalf("the target builds %q of the SDK: %v", p.GoFiles, err)
 			}
 			c.hook = c.dir(t, hookPath, sdk)
-			for _, dir := range append(slices.Clone(hooks), template) {
+			for _, dir := range hooks {
 				c.dir(t, "main", dir)
 			}
 			for _, f := range c.faults {
@@ -173,6 +176,33 @@ func TestGoSourcesUnderTinyGo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// fromRules makes the hook in Go that rules of every form become.
+func fromRules(t *testing.T) string {
+	t.Helper()
+	const file = "../rules/code/testdata/rules.yaml"
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := rules.Parse(file, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := f.Outline(file, rules.Judges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := code.Write(o, "from-rules", "rules.yaml", "go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "from-rules")
+	if err := NewFrom(dir, "from-rules", "go", &Start{Files: s.Files, Sources: s.Describes}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // Each of these is refused, and the reason names it.

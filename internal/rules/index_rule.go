@@ -105,14 +105,7 @@ func (w *writer) match(r *Rule, m *Match, group int) (at []int) {
 	names(isHost, m.Host)
 	names(isHostNot, m.HostNot)
 	if t := m.Text; t != nil {
-		var where Texts
-		for _, p := range r.phases {
-			for _, ptr := range t.where(p) {
-				if !slices.Contains(where, ptr) {
-					where = append(where, ptr)
-				}
-			}
-		}
+		where := r.textPlaces()
 		at = append(at, len(w.b))
 		w.word(isText | group)
 		w.word(len(where))
@@ -179,10 +172,10 @@ func (w *writer) answer(r *Rule) {
 	case answerLease:
 		w.text(r.RequireLease.Capability)
 		w.word(asks[r.RequireLease.Answer])
-		w.text(or(r.RequireLease.Reason, "this needs a lease of "+r.RequireLease.Capability))
+		w.text(or(r.RequireLease.Reason, leaseReason(r.RequireLease)))
 	case answerStage:
 		w.word(asks[r.RequireStage.Answer])
-		w.text(or(r.RequireStage.Reason, "this is for the stage "+strings.Join(r.RequireStage.Stage, " or ")))
+		w.text(or(r.RequireStage.Reason, stageReason(r.RequireStage)))
 		w.word(len(r.RequireStage.Stage))
 		w.all(r.RequireStage.Stage)
 	case answerRedact:
@@ -207,6 +200,24 @@ func (w *writer) answer(r *Rule) {
 	case answerScopes:
 		w.text(scopesJSON(r.Scopes))
 	}
+}
+
+func leaseReason(n *NeedsLease) string { return "this needs a lease of " + n.Capability }
+
+func stageReason(n *NeedsStage) string {
+	return "this is for the stage " + strings.Join(n.Stage, " or ")
+}
+
+// textPlaces are the pointers of the condition text in all phases of the rule.
+func (r *Rule) textPlaces() (where Texts) {
+	for _, p := range r.phases {
+		for _, ptr := range r.When.Text.where(p) {
+			if !slices.Contains(where, ptr) {
+				where = append(where, ptr)
+			}
+		}
+	}
+	return where
 }
 
 func (w *writer) values(values map[string]jsontext.Value) {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/rules/code"
 )
 
 func (a *App) hookCmd() *cobra.Command {
@@ -43,22 +44,49 @@ func oneArg(what string) cobra.PositionalArgs {
 type hookNewOptions struct {
 	lang string
 	dir  string
+	from string
+	file string // of --from rules
 	json bool
 }
 
 func (a *App) hookNewCmd() *cobra.Command {
 	var o hookNewOptions
 	cmd := &cobra.Command{
-		Use:   "new NAME --lang go|rust|c|assemblyscript|wat",
+		Use:   "new NAME --lang go|rust|c|assemblyscript|wat [--from rules RULES.yaml]",
 		Short: "Start a new hook: source, manifest, cases, SDK",
+		Long: `new makes the directory of a new hook, which builds as it is.
+
+With --from rules the hook begins with the rules of a file, for a policy that outgrows YAML.
+Each rule becomes a function, in Go, Rust or C. Phases, capabilities and configuration are those
+of the rules, and the file's cases become the hook's. It decides as the rules do. Conditions
+on path, host and host_not, limits and redactions cannot be written so: the command names
+each with its line, and writes nothing. RULES.yaml#changes means the rules that change the
+action.`,
 		Example: `  belay hook new no-friday-deploys --lang rust
-  cd no-friday-deploys && belay hook build`,
-		Args: oneArg("the name of the new hook"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.hookNew(args[0], o) },
+  cd no-friday-deploys && belay hook build
+  belay hook new pushes --lang go --from rules rules.yaml`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case o.from == "":
+				return oneArg("the name of the new hook")(cmd, args)
+			case o.from != "rules":
+				return usageError(fmt.Sprintf("a hook cannot be made from %q", safe(o.from)), "--from knows rules.")
+			case len(args) != 2:
+				return usageError("which rules?", "`belay hook new NAME --lang LANGUAGE --from rules RULES.yaml`")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.from != "" {
+				o.file = args[1]
+			}
+			return a.hookNew(args[0], o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.lang, "lang", "", "language: "+strings.Join(hookbuild.Languages(), ", "))
 	f.StringVar(&o.dir, "dir", "", "directory to make (default ./NAME)")
+	f.StringVar(&o.from, "from", "", "rules: begin with the rules of a file ("+strings.Join(code.Languages(), ", ")+")")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return cmd
 }
@@ -75,12 +103,22 @@ func (a *App) hookNew(name string, options hookNewOptions) error {
 		return usageError(fmt.Sprintf("there is no template for %q", safe(options.lang)),
 			"There are "+strings.Join(hookbuild.Languages(), ", ")+".")
 	}
-	if err := hookbuild.New(dir, name, options.lang); err != nil {
+	from := &fromRules{}
+	if options.from != "" {
+		var err error
+		if from, err = startFromRules(options.file, name, options.lang); err != nil {
+			return err
+		}
+	}
+	if err := hookbuild.NewFrom(dir, name, options.lang, from.start); err != nil {
 		return failureBy(err, "")
 	}
 	if options.json {
-		return a.printJSON(map[string]any{"dir": dir, "name": name, "lang": options.lang,
-			"missing": hookbuild.Missing(options.lang)})
+		made := map[string]any{"dir": dir, "name": name, "lang": options.lang, "missing": hookbuild.Missing(options.lang)}
+		if options.from != "" {
+			made["rules"], made["cases"], made["other"] = from.rules, append([]string{}, from.cases...), from.other
+		}
+		return a.printJSON(made)
 	}
 	fmt.Fprintf(a.Out, "%s is a new %s hook. Next:\n", safe(dir), safe(options.lang))
 	slow := ""
@@ -93,6 +131,9 @@ func (a *App) hookNew(name string, options hookNewOptions) error {
 	}
 	fmt.Fprintf(a.Out, "  cd %s\n  %sbelay hook build\n  belay test\n  belay eval %s--hook %s.wasm < invocation.json\n",
 		safe(dir), compiler, slow, safe(path.Base(name)))
+	if options.from != "" {
+		a.describeFromRules(from, dir)
+	}
 	if missing := hookbuild.Missing(options.lang); missing != "" {
 		fmt.Fprintf(a.Err, "belay: note: to build it here: %s\n", safe(missing))
 	}
