@@ -9,6 +9,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/internal/toolpins"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -108,6 +109,12 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 	}
 	if s.Reconciled, err = b.kernel.Reconciliations(ctx); err != nil {
 		return s, err
+	}
+	if !b.o.InMemory {
+		var unread error
+		if s.ChangedTools, unread = toolpins.Waits(b.dir); unread != nil {
+			s.ToolProblem = unread.Error()
+		}
 	}
 	s.Unsigned, err = b.conf.revisions.Unsigned(ctx)
 	return s, err

@@ -40,6 +40,19 @@ type Status struct {
 	// Unsigned counts the revisions of belay.yaml and trust.yaml that came into force
 	// without a reviewer's signature since a person accepted one.
 	Unsigned UnsignedRevisions `json:"unsigned_revisions,omitzero"`
+
+	// ChangedTools are MCP servers that describe their tools otherwise than was accepted, and wait
+	// for a person; see package toolpins.
+	ChangedTools []ChangedTools `json:"changed_tools,omitzero"`
+	// ToolProblem says why no tool of an MCP server runs: what was accepted cannot be read; "": it can
+	ToolProblem string `json:"tool_problem,omitzero"`
+}
+
+// ChangedTools is what one MCP server says otherwise.
+type ChangedTools struct {
+	Server  string    `json:"server"`
+	Since   time.Time `json:"since"`
+	Changes []string  `json:"changes"` // the first of them, a few words each
 }
 
 // RulesFile is a rules file that hooks are built from.

@@ -162,7 +162,7 @@ func TestChangedDefinitionIsHeldBack(t *testing.T) {
 		!strings.Contains(c.Tools[0].Now, "sends all of it") || strings.Contains(c.Tools[0].Was, "sends") {
 		t.Errorf("shown: %+v %v", c, err)
 	}
-	if w, err := toolpins.Waits(dir); err != nil || len(w) != 1 || w[0].Lines[0] != "the definition of the tool read changed" {
+	if w, err := toolpins.Waits(dir); err != nil || len(w) != 1 || w[0].Changes[0] != "the definition of the tool read changed" {
 		t.Errorf("waits: %+v %v", w, err)
 	}
 	if err := decide(t, d, p, approvals.Approve); err != nil || p.items[0].State != approvals.Consumed {
@@ -207,7 +207,7 @@ func TestWhatCountsAsAChange(t *testing.T) {
 		w, err := toolpins.Waits(dir)
 		lines := ""
 		if len(w) > 0 {
-			lines = strings.Join(w[0].Lines, ", ")
+			lines = strings.Join(w[0].Changes, ", ")
 		}
 		if strings.Join(names, " ") != c.held || err != nil || lines != c.lines || (lines != "") != (len(p.items) == 1) {
 			t.Errorf("%s: held %v, waits %q, %d items, %v", name, names, lines, len(p.items), err)

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/phases"
@@ -193,24 +194,17 @@ func (d *Desk) now() (pinned, error) {
 	return d.memory.clone()
 }
 
-// Waiting is a change that a person has not accepted.
-type Waiting struct {
-	Server string    `json:"server"`
-	Since  time.Time `json:"since"`
-	Lines  []string  `json:"changes"`
-}
-
 // Waits lists the changes in a state directory that no person has accepted, by server. The error
 // is of ErrFile.
-func Waits(dir string) ([]Waiting, error) {
+func Waits(dir string) ([]wire.ChangedTools, error) {
 	p, err := read(dir)
 	if err != nil {
 		return nil, err
 	}
-	var out []Waiting
+	var out []wire.ChangedTools
 	for _, name := range slices.Sorted(maps.Keys(p.Servers)) {
 		if w := p.Servers[name].Waits; w != nil {
-			out = append(out, Waiting{Server: name, Since: w.Since, Lines: w.Lines})
+			out = append(out, wire.ChangedTools{Server: name, Since: w.Since, Changes: w.Lines})
 		}
 	}
 	return out, nil

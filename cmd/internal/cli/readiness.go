@@ -24,6 +24,9 @@ func notReady(st *wire.Status, hooks []wire.Hook) []string {
 	if st.TrustProblem != "" {
 		out = append(out, "trust.yaml cannot be used")
 	}
+	if st.ToolProblem != "" {
+		out = append(out, "no tool of an MCP server runs: "+st.ToolProblem)
+	}
 	switch blocked := blockedHooks(hooks); {
 	case len(blocked) == 0:
 	case len(blocked) > 1:

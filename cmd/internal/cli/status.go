@@ -13,7 +13,6 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/alarms"
-	"github.com/belay-hooks/belay/internal/toolpins"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -78,7 +77,6 @@ func (a *App) statusOf(ctx context.Context, asJSON bool) (done bool, err error) 
 	if err != nil {
 		return false, recordsFailure(err)
 	}
-	changed, toolErr := toolpins.Waits(status.Dir)
 	reasons := notReady(&status, hooks)
 	if asJSON {
 		out := struct {
@@ -91,9 +89,7 @@ func (a *App) statusOf(ctx context.Context, asJSON bool) (done bool, err error) 
 			// sessions of the last day of which the runtime's own log tells, and no event of belay's
 			Unheard []unheard   `json:"unheard_sessions,omitzero"`
 			Alarms  alarmsToday `json:"alarms"`
-			// what MCP servers say of their tools, and no person has accepted
-			ChangedTools []toolpins.Waiting `json:"changed_tools,omitzero"`
-		}{status, len(reasons) == 0, reasons, blocksOf(hooks), sessions, off, summary(stopped), changed}
+		}{status, len(reasons) == 0, reasons, blocksOf(hooks), sessions, off, summary(stopped)}
 		if err := a.printJSON(out); err != nil {
 			return true, err
 		}
@@ -128,9 +124,6 @@ func (a *App) statusOf(ctx context.Context, asJSON bool) (done bool, err error) 
 	if status.TrustProblem != "" {
 		fmt.Fprintf(a.Out, "%s  %s\n         %s\n", colors.red("problem"), safe(status.TrustProblem), trustAdvice)
 	}
-	if toolErr != nil {
-		fmt.Fprintf(a.Out, "%s  %s\n", colors.red("problem"), safe(toolErr.Error()))
-	}
 	for _, h := range blockedHooks(hooks) {
 		fmt.Fprintf(a.Out, "%s  hook %s: %s\n", colors.red("problem"), safe(h.Name), safe(h.Problem))
 	}
@@ -159,7 +152,7 @@ func (a *App) statusOf(ctx context.Context, asJSON bool) (done bool, err error) 
 	for _, l := range lost {
 		fmt.Fprintf(a.Out, "\n%s  %s\n", colors.yellow("not looked at"), unreadText(l))
 	}
-	for _, w := range changed {
+	for _, w := range status.ChangedTools {
 		fmt.Fprintf(a.Out, "\n%s  %s\n  %s\n", colors.red("TOOLS CHANGED"), changedTools(w), toolChangeAdvice)
 	}
 	if status.Unheld > 0 {

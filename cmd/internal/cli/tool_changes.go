@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/toolpins"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -12,13 +15,16 @@ import (
 const toolChangeAdvice = "Their calls wait. `belay approvals list --kind tool` prints what waits, after the next call; docs/TOOLS.md says how to accept it."
 
 // changedTools says what an MCP server says of its tools that no person has accepted.
-func changedTools(w toolpins.Waiting) string {
-	return "MCP server " + oneLine(w.Server, 64) + ": " + oneLine(strings.Join(w.Lines, "; "), 300)
+func changedTools(w wire.ChangedTools) string {
+	return "MCP server " + oneLine(w.Server, 64) + ": " + oneLine(strings.Join(w.Changes, "; "), 300)
 }
 
 // examineTools looks for definitions of tools that no person has accepted.
 func examineTools(dir string) (found []finding) {
 	list, err := toolpins.Waits(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // another user's, whose daemon says it
+	}
 	if err != nil {
 		return []finding{{Check: "tools", Status: "fail", Text: err.Error(),
 			Advice: "No tool of an MCP server runs. Put back the file as it was; without it belay accepts what it sees next."}}

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	hooks "github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/cmd/internal/cli"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -125,5 +126,15 @@ mcp:
 	if code, reply := calls(); code != "0" || !strings.Contains(reply, "tools.json cannot be used") ||
 		strings.Contains(reply, "it ran") {
 		t.Errorf("with a file that cannot be read: %s %s", code, reply)
+	}
+	for _, command := range []string{"status", "doctor"} {
+		out := new(strings.Builder)
+		app := &cli.App{Out: out, Err: out, In: strings.NewReader(""), Getenv: func(name string) string {
+			return map[string]string{"BELAY_HOME": state}[name]
+		}}
+		want := map[string]string{"status": "NOT READY: no tool of an MCP server runs: tools.json cannot be used", "doctor": "FAIL  tools"}[command]
+		if code := app.Main(t.Context(), []string{command}); code == 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("belay %s ends with %d, and no %q in\n%s", command, code, want, out)
+		}
 	}
 }

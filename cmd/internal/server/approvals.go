@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/internal/install"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/queue"
+	"github.com/belay-hooks/belay/internal/toolpins"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -167,7 +168,7 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 	body, status := wire.ProblemBody{Code: wire.CodeConflict, Message: phases.SafeText(err.Error(), 1<<10)},
 		http.StatusConflict
 	switch {
-	case errors.Is(err, install.ErrUnbound):
+	case errors.Is(err, install.ErrUnbound), errors.Is(err, toolpins.ErrPending):
 		body.Code = wire.CodeConfig
 	case errors.Is(err, approvals.ErrUnsound):
 		body = unsoundProblem(err)
