@@ -127,7 +127,7 @@ func New(options Options) (*Client, error) {
 // certainly none: no socket, or one that a daemon has left behind.
 //
 // On a machine in system mode Dial returns a client of the machine's daemon, whatever dir is, unless
-// this process is root's or /etc/belay/system.yaml allows state directories. Nothing stands in for that
+// this process is root's or the daemon's, or /etc/belay/system.yaml allows state directories. Nothing stands in for that
 // daemon: the error is never ErrNotRunning then.
 func Dial(dir string) (*Client, error) {
 	dir, err := inForce(dir)
@@ -159,7 +159,7 @@ func inForce(dir string) (string, error) {
 		return dir, nil
 	case err != nil:
 		return "", fmt.Errorf("%w: %w", ErrSick, err)
-	case config.AllowState || os.Geteuid() == 0:
+	case config.AllowState || system.Above(system.StateDir, os.Geteuid()):
 		return dir, nil
 	}
 	return daemonapi.SystemDir, nil

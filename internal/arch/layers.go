@@ -182,7 +182,7 @@ func layers() map[string][]string {
 			"kernel/approvals", "adapters", "adapters/...", "harness/conformance", "internal/fuzz", "internal/recording",
 			"internal/replay", "internal/report", "internal/retention", "internal/rig", "internal/rules", "internal/rules/code", "internal/rules/explain",
 			"internal/suite", "cmd/internal/server",
-			"cmd/internal/dispatch", "cmd/internal/connect", "client", "cmd/internal/front", "internal/layers", "internal/system",
+			"cmd/internal/dispatch", "cmd/internal/connect", "client", "cmd/internal/front", "internal/confine", "internal/layers", "internal/system",
 			"internal/telemetry", "cmd/internal/export", "internal/sandbox", "internal/redact", "internal/gitleaks",
 			"internal/hookbuild", "internal/hookdoc", "internal/schema", "internal/cover", "cmd/internal/oci", "internal/textdiff",
 			"internal/statedir", "internal/sink", "internal/trust", "internal/peercred",

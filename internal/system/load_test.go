@@ -66,3 +66,20 @@ func TestLoad(t *testing.T) {
 		})
 	}
 }
+
+// Root and the owner of the state directory are above those who ask. Where there is no such directory, root alone is.
+func TestAbove(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		dir  string
+		uid  int
+		want bool
+	}{
+		{dir, 0, true}, {dir, os.Geteuid(), true}, {dir, os.Geteuid() + 1, false},
+		{filepath.Join(dir, "none"), 0, true}, {filepath.Join(dir, "none"), 4242, false},
+	} {
+		if got := system.Above(c.dir, c.uid); got != c.want {
+			t.Errorf("%s, uid %d: %v", c.dir, c.uid, got)
+		}
+	}
+}

@@ -190,5 +190,8 @@ func (a *App) stateDir() (string, error) {
 	if errors.Is(err, hookcmd.ErrNoHome) {
 		return "", failure(err.Error(), "Give one with --state DIR or $BELAY_HOME.")
 	}
-	return dir, err
+	if err != nil {
+		return "", err
+	}
+	return dir, a.asDaemon(dir)
 }

@@ -23,7 +23,7 @@ func (a *App) onMachine() (bool, error) {
 		return true, failureBy(err, "The machine is in system mode, and its configuration cannot be believed: every action is blocked until root has mended it.")
 	}
 	named := a.state != "" || a.Getenv("BELAY_HOME") != ""
-	return !named || a.Geteuid() != 0 && !config.AllowState, nil
+	return !named || !system.Above(a.places().State, a.Geteuid()) && !config.AllowState, nil
 }
 
 // machineDaemon returns a client of the machine's daemon. Nothing stands in for it.

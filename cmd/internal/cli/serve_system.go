@@ -17,7 +17,9 @@ import (
 
 	"github.com/belay-hooks/belay/cmd/internal/front"
 	"github.com/belay-hooks/belay/cmd/internal/server"
+	"github.com/belay-hooks/belay/internal/confine"
 	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/system"
 	"github.com/belay-hooks/belay/internal/telemetry"
 )
@@ -45,12 +47,15 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	if err != nil {
 		return err
 	}
+	restrictUmask()
+	if err := a.confine(ctx, log); err != nil {
+		return failureBy(err, "Nothing is served: a daemon that can reach more than its own files would not be what system mode promises.")
+	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ended := make(chan struct{})
 	defer close(ended)
 	go a.endServe(ctx, ended, log)
-	restrictUmask()
 	tel := a.telemetry(ctx, log, flushServe)
 	defer a.finish()
 	var once sync.Once
@@ -72,6 +77,25 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	}
 	fmt.Fprintln(a.Err, "belay: stopped")
 	return nil
+}
+
+// confine shuts the daemon out of everything but its places, for good, and writes down what is in force.
+func (a *App) confine(ctx context.Context, log *slog.Logger) error {
+	p := a.places()
+	report, err := confine.Daemon(confine.Places{Config: p.Config, State: p.State, Run: p.Run})
+	if err != nil {
+		return err
+	}
+	report.Version, report.Started, report.Engine = version(), time.Now().UTC(), confine.Interpreter
+	if sandbox.Compiles() {
+		report.Engine = confine.Compiler
+	}
+	level := slog.LevelInfo
+	if report.Landlock == 0 || report.Engine != confine.Compiler {
+		level = slog.LevelWarn
+	}
+	log.LogAttrs(ctx, level, "confined", slog.Int("landlock", report.Landlock), slog.String("engine", report.Engine))
+	return report.Write(p.State)
 }
 
 func (a *App) places() system.Places {
