@@ -46,13 +46,14 @@ type Result struct {
 // the file, all or nothing. It runs one compiler at a time and obeys ctx; it is
 // safe for concurrent use on different directories.
 func Build(ctx context.Context, dir string, o Options) (Result, error) {
+	shown := dir
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Result{}, failure(ErrSource, err, "%s: %v", dir, reason(err))
 	}
 	o.Record = o.Record && inPlace(dir, o.Output)
 	before := sourceBefore(dir, o) // what changes under the compiler's hands is newer than the module
-	module, m, r, err := compile(ctx, dir, o)
+	module, m, r, err := compile(ctx, dir, shown, o)
 	if err != nil {
 		return Result{}, err
 	}
@@ -85,8 +86,8 @@ func inPlace(dir, output string) bool {
 // ModuleFile is the name of the file that Build writes a hook's module to.
 func ModuleFile(m *tiers.Manifest) string { return path.Base(m.Name) + ".wasm" }
 
-// compile builds the module of dir, which is absolute.
-func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifest, Result, error) {
+// compile builds the module of dir, which is absolute, and which errors name as shown.
+func compile(ctx context.Context, dir, shown string, o Options) ([]byte, *tiers.Manifest, Result, error) {
 	fail := func(err error) ([]byte, *tiers.Manifest, Result, error) { return nil, nil, Result{}, err }
 	m, err := readManifest(dir)
 	if err != nil {
@@ -109,13 +110,15 @@ func compile(ctx context.Context, dir string, o Options) ([]byte, *tiers.Manifes
 	if o.Target != "" && o.Language != "go" {
 		return fail(failure(ErrSource, nil, "the hook is in %s, and only hooks in Go have a target to choose", o.Language))
 	}
-	if o.WorkDir == "" {
+	keeps := o.WorkDir == ""
+	if keeps {
 		o.WorkDir = filepath.Join(dir, "build")
 	}
 	if err := os.MkdirAll(o.WorkDir, 0o755); err != nil {
 		return fail(failure(ErrWrite, err, "%s could not be made: %v", o.WorkDir, reason(err)))
 	}
-	j := &job{dir: dir, work: o.WorkDir, opts: o}
+	j := &job{dir: dir, work: o.WorkDir, shown: shown, keeps: keeps, lang: o.Language, opts: o}
+	_ = os.Remove(filepath.Join(j.work, outputFile)) // of a build before
 	raw, err := lang.compile(ctx, j)
 	if err != nil {
 		return fail(err)

@@ -9,7 +9,7 @@ import (
 var (
 	ErrSource  = errors.New("hook source")  // the directory is not a hook's, or its manifest is wrong
 	ErrTool    = errors.New("missing tool") // a compiler is not there
-	ErrCompile = errors.New("compiler")     // a compiler refused the source; the text has its messages
+	ErrCompile = errors.New("compiler")     // a compiler refused the source; see Refusal
 	ErrModule  = errors.New("module")       // not a module that a manifest can be packed into
 	ErrWrite   = errors.New("write")        // a file could not be written
 )

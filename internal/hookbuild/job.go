@@ -14,8 +14,12 @@ import (
 // job is one run of a compiler.
 type job struct {
 	dir, work string // absolute
+	shown     string // dir as the caller names it
+	keeps     bool   // work is the hook's own, and stays
+	lang      string
 	opts      Options
-	tools     []string // versions of the tools that ran
+	tools     []string          // versions of the tools that ran
+	crates    map[string]string // of a hook in Rust: the directories of its packages, by name
 }
 
 // find returns the path of the first of the programs that is there, or "".
@@ -31,9 +35,8 @@ func find(programs ...string) string {
 // env adds settings to the environment; later ones win.
 func env(settings ...string) []string { return append(os.Environ(), settings...) }
 
-// run starts a program in the hook's directory. Its output is the error's text:
-// authors need to see it as their compiler wrote it.
-func (j *job) run(ctx context.Context, environ []string, program string, args ...string) ([]byte, error) {
+// run starts a program in the hook's directory. Of one that fails, find takes the output apart for the error.
+func (j *job) run(ctx context.Context, environ []string, find finder, program string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir, cmd.Env = j.dir, environ
 	var out, said bytes.Buffer
@@ -42,16 +45,20 @@ func (j *job) run(ctx context.Context, environ []string, program string, args ..
 		if ctx.Err() != nil {
 			return nil, failure(ErrCompile, ctx.Err(), "building was interrupted")
 		}
-		text := strings.TrimSpace(said.String() + "\n" + textOf(out.Bytes()))
+		text := rendered(out.String(), said.String()+"\n"+textOf(out.Bytes()))
 		if text == "" {
 			text = err.Error()
 		}
-		return nil, failure(ErrCompile, err, "%s refused the source:\n%s", filepath.Base(program), text)
+		name := filepath.Base(program)
+		if len(args) > 0 && filepath.Base(args[0]) == ascScript {
+			name = "asc" // node runs it
+		}
+		return nil, j.refuse(name, text, find(j, out.String(), said.String()), err)
 	}
 	return out.Bytes(), nil
 }
 
-// textOf drops machine-readable lines: the lines for people say the same.
+// textOf drops machine-readable lines.
 func textOf(out []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(out)) {

@@ -37,7 +37,7 @@ func compileAS(ctx context.Context, j *job) ([]byte, error) {
 	if j.opts.Debug {
 		args = append(args, "--debug")
 	}
-	if _, err := j.run(ctx, env(), asc[0], args...); err != nil {
+	if _, err := j.run(ctx, env(), readAS, asc[0], args...); err != nil {
 		return nil, err
 	}
 	return j.read()
@@ -47,7 +47,7 @@ func compileAS(ctx context.Context, j *job) ([]byte, error) {
 // PATH if that is of the version that the hook's lock file pins. The error is ErrTool or ErrSource.
 func ascOf(ctx context.Context, dir string) ([]string, error) {
 	// Run by name of the script: the wrapper in .bin is not the same everywhere.
-	own := filepath.Join("node_modules", "assemblyscript", "bin", "asc.js")
+	own := filepath.Join("node_modules", "assemblyscript", "bin", ascScript)
 	if files, _ := filepath.Glob(filepath.Join(dir, own)); len(files) > 0 {
 		return []string{find("node"), filepath.Join(dir, own)}, nil
 	}
@@ -69,7 +69,10 @@ func ascOf(ctx context.Context, dir string) ([]string, error) {
 	return []string{asc}, nil
 }
 
-const ascLock = "package-lock.json"
+const (
+	ascScript = "asc.js"
+	ascLock   = "package-lock.json"
+)
 
 // pinnedASC returns the version of the compiler that the lock file of a hook names, or "" where there is none.
 func pinnedASC(dir string) (string, error) {

@@ -62,7 +62,7 @@ func compileC(ctx context.Context, j *job) ([]byte, error) {
 	} else {
 		args = append(args, "-Wl,--strip-all")
 	}
-	if _, err := j.run(ctx, env(), cc, append(args, j.glob("*.c")...)...); err != nil {
+	if _, err := j.run(ctx, env(), readErrors, cc, append(args, j.glob("*.c")...)...); err != nil {
 		return nil, err
 	}
 	return j.read()

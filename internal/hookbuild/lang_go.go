@@ -33,7 +33,8 @@ func compileGo(ctx context.Context, j *job) ([]byte, error) {
 	if !j.opts.Debug {
 		args = append(args, "-ldflags=-s -w")
 	}
-	_, err := j.run(ctx, env("GOOS=wasip1", "GOARCH=wasm", "GOWORK=off", "CGO_ENABLED=0"), program, append(args, ".")...)
+	_, err := j.run(ctx, env("GOOS=wasip1", "GOARCH=wasm", "GOWORK=off", "CGO_ENABLED=0"), readGo, program,
+		append(args, ".")...)
 	if err != nil {
 		return nil, err
 	}

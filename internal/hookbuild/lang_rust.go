@@ -1,8 +1,6 @@
 package hookbuild
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -77,8 +75,8 @@ func compileRust(ctx context.Context, j *job) ([]byte, error) {
 		}
 		environ = append(environ, "RUSTC_WRAPPER="+wrapper)
 	}
-	out, err := j.run(ctx, environ, cargo, "build", "--release", "--quiet", "--target", rustTarget,
-		"--message-format=json-render-diagnostics")
+	out, err := j.run(ctx, environ, readRust, cargo, "build", "--release", "--quiet", "--target", rustTarget,
+		"--message-format=json")
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +108,7 @@ exec "$rustc" "$@"
 // remapped returns flags that replace the directories of all packages by their
 // names: panics carry source paths, and no path of this machine may get into a module.
 func (j *job) remapped(ctx context.Context, environ []string, cargo string) ([]string, error) {
-	out, err := j.run(ctx, environ, cargo, "metadata", "--format-version", "1", "--quiet")
+	out, err := j.run(ctx, environ, readRust, cargo, "metadata", "--format-version", "1", "--quiet")
 	if err != nil {
 		return nil, err
 	}
@@ -124,23 +122,19 @@ func (j *job) remapped(ctx context.Context, environ []string, cargo string) ([]s
 		return nil, failure(ErrCompile, err, "cargo described the packages in a form that is not known: %v", err)
 	}
 	var flags []string
+	j.crates = map[string]string{}
 	for _, p := range meta.Packages {
+		j.crates[p.Name] = filepath.Dir(p.ManifestPath)
 		flags = append(flags, "--remap-path-prefix="+filepath.Dir(p.ManifestPath)+"=/"+p.Name)
 	}
 	return flags, nil
 }
 
-// builtModule finds the module among cargo's messages, one JSON object per line.
+// builtModule finds the module among cargo's messages.
 func builtModule(messages []byte) (string, error) {
 	var found []string
-	lines := bufio.NewScanner(bytes.NewReader(messages))
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		var m struct {
-			Reason    string   `json:"reason"`
-			Filenames []string `json:"filenames"`
-		}
-		if json.Unmarshal(lines.Bytes(), &m) != nil || m.Reason != "compiler-artifact" {
+	for _, m := range rustMessages(string(messages)) {
+		if m.Reason != "compiler-artifact" {
 			continue
 		}
 		for _, f := range m.Filenames {

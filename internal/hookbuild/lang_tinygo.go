@@ -36,7 +36,7 @@ func compileTinyGo(ctx context.Context, j *job, tiny string) ([]byte, error) {
 	if !j.opts.Debug {
 		args = append(args, "-no-debug")
 	}
-	if _, err := j.run(ctx, env("GOWORK=off"), tiny, append(args, ".")...); err != nil {
+	if _, err := j.run(ctx, env("GOWORK=off"), readGo, tiny, append(args, ".")...); err != nil {
 		return nil, err
 	}
 	return j.read()

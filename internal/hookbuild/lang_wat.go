@@ -26,7 +26,7 @@ func compileWAT(ctx context.Context, j *job) ([]byte, error) {
 	if j.opts.Debug {
 		args = append(args, "--debug-names")
 	}
-	if _, err := j.run(ctx, env(), program, args...); err != nil {
+	if _, err := j.run(ctx, env(), readErrors, program, args...); err != nil {
 		return nil, err
 	}
 	return j.read()

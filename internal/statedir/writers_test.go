@@ -72,6 +72,7 @@ var others = map[string]string{
 	"internal/hookbuild/new.go fill":                          "a new directory, which gets its name when it is whole",
 	"internal/hookbuild/lang_rust.go compileRust":             "a directory for building",
 	"internal/hookbuild/lang_c.go compileC":                   "a directory for building",
+	"internal/hookbuild/refusal.go refuse":                    "a directory for building",
 	"cmd/internal/cli/demo.go demo":                           "a directory of its own that goes again",
 	"cmd/internal/cli/demo_leases.go prepare":                 "a directory of its own that goes again",
 	"cmd/internal/cli/reviewer_sign.go writeOrder":            "a statement that is made anew, whatever was there",

@@ -157,6 +157,9 @@ says the language. Hooks in Go are built with TinyGo where it is installed, else
 Go. TinyGo builds for wasm-unknown, whose modules import nothing but belay's functions, or for
 wasip1 with --target wasip1.
 
+Where the compiler refuses the source, build shows its first errors with their lines, and leaves
+all that it said in DIR/build/compiler.txt. --json lists every error with file, line and column.
+
 Beside the module it writes a record, NAME.wasm.build.json: the digest of each source file.
 Commands that take the module compare it with the source by that record. When a file's content
 has changed since, ` + "`belay test`" + ` builds the module anew, and ` + "`belay hook install`, `upgrade`,\n`propose`, `sign` and `push`" + ` refuse it. With -o the module is a copy to be retained, such as
@@ -205,7 +208,7 @@ func (a *App) hookBuild(ctx context.Context, dir string, options hookBuildOption
 		hookbuild.Options{Output: options.out, Target: options.target, StandardGo: options.standardGo, Record: true,
 			Builds: hookbuild.BuildsIn(a.Getenv)})
 	if err != nil {
-		return failureBy(err, "")
+		return a.notBuilt(err, options.json)
 	}
 	if res.NoRecord != nil {
 		fmt.Fprintf(a.Err, "belay: note: a later change of the source will not be seen: %s\n",

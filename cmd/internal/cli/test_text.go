@@ -16,7 +16,8 @@ func (a *App) printTest(run *testRun, sum testSummary, o *testOptions) {
 	for i := range run.suites {
 		s := &run.suites[i]
 		if s.err != nil {
-			fmt.Fprintf(a.Out, "%s  %s\n    %s\n\n", colors.red("ERROR"), safe(s.file), safe(s.err.Error()))
+			text := strings.ReplaceAll(safe(s.err.Error()), "\n", "\n    ") // a compiler says more than one line
+			fmt.Fprintf(a.Out, "%s  %s\n    %s\n\n", colors.red("ERROR"), safe(s.file), text)
 		}
 		for k := range s.res.Cases {
 			a.printCase(s.file, &s.res.Cases[k], o)
