@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup examples fmt clean
+.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup man examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -158,6 +158,11 @@ $(LINT):
 
 setup: ## the tools that the tests build hooks with (Debian packages, npm)
 	@scripts/setup
+
+man: ## man pages into MANDIR (default dist/man): try man -M dist/man belay; the date is that of the commit, or SOURCE_DATE_EPOCH
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null || echo 0)} $(GO) run ./cmd/internal/manpages -o $(MANDIR) -version '$(VERSION)'
+
+MANDIR ?= dist/man
 
 examples: setup ## rebuild the prebuilt example hooks and their lock
 	scripts/build-examples

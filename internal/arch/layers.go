@@ -196,6 +196,8 @@ func layers() map[string][]string {
 		// decides one event in a process of its own: no more than what decides
 		"cmd/internal/alone": {root, "phases", "tiers", "adapters", "cmd/internal/dispatch", "cmd/internal/hookcmd",
 			"internal/redact"},
+		"cmd/internal/manpages": {"cmd/internal/cli", "internal/schema"},
+
 		"cmd/belay":      {"cmd/internal/cli", "cmd/internal/alone"},
 		"cmd/belay-eval": {"cmd/internal/hookcmd", "cmd/internal/alone"},
 		"cmd/belay-hook": {"cmd/internal/hookcmd"}, // starts for every event of an agent: nothing heavy
@@ -221,7 +223,8 @@ func homes() map[string][]string {
 		"github.com/aymanbagabas/go-udiff": {"internal/textdiff"},
 		"github.com/git-pkgs/gitignore":    {"internal/hookbuild"},
 		"github.com/pelletier/go-toml":     {"internal/gitleaks", "cmd/internal/connect"},
-		"github.com/spf13/cobra":           {"cmd/internal/cli"},
+		"github.com/spf13/cobra":           {"cmd/internal/cli", "cmd/internal/manpages"},
+		"github.com/cpuguy83/go-md2man":    {"cmd/internal/manpages"},
 		"github.com/landlock-lsm":          {"internal/confine"},
 		"charm.land":                       {"cmd/internal/cli"},
 		"mvdan.cc/sh":                      {"internal/shell"},

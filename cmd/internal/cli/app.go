@@ -195,3 +195,6 @@ func (a *App) stateDir() (string, error) {
 	}
 	return dir, a.asDaemon(dir)
 }
+
+// Commands returns the tree of commands, for programs that describe it. Nothing of it may be run.
+func Commands() *cobra.Command { return (&App{}).root() }
