@@ -50,9 +50,10 @@ approved: many of them are a sign of false alarms. What hooks in observe mode wo
 asked or blocked stands apart. A rule of a rules file has its name; of another hook the
 reason stands for the rule, without what differs from call to call.
 
---html writes a page with pictures, and --json prints the same numbers: decisions over
-time, how asks were answered, how long each hook took and how much fuel. The page needs
-no network and runs no script. Times are those of this machine's zone, which it names.
+--html writes a page with pictures, and --json prints the same numbers. They are decisions
+over time, how asks were answered, how long each hook took and how much fuel. The page
+needs no network and runs no script. Times are those of this machine's zone, which it
+names.
 
 It reads the newest million events at most and says where it stopped.`,
 		Example: `  belay events report --by rule
