@@ -37,7 +37,9 @@ func TestMain(m *testing.M) {
 		return ctx
 	}
 	run := func() int {
-		return (&cli.App{Compiler: alone.OwnCompiler(), Geteuid: scriptUser}).Main(signals(), os.Args[1:])
+		return warm(func() int {
+			return (&cli.App{Compiler: alone.OwnCompiler(), Geteuid: scriptUser}).Main(signals(), os.Args[1:])
+		})
 	}
 	testscript.Main(highwatertest.With{M: m}, map[string]func(){
 		"belay":  func() { os.Exit(run()) },
@@ -50,7 +52,9 @@ func TestMain(m *testing.M) {
 		},
 		"daemon-http": daemonHTTP,
 		"belay-hook":  func() { os.Exit(hookcmd.Command{}.Main(signals(), os.Args[1:])) },
-		"belay-eval":  func() { os.Exit(hookcmd.Command{Alone: alone.Open}.Main(signals(), os.Args[1:])) },
+		"belay-eval": func() {
+			os.Exit(warm(func() int { return hookcmd.Command{Alone: alone.Open}.Main(signals(), os.Args[1:]) }))
+		},
 		"xbelay-hook": func() {
 			code := hookcmd.Command{}.Main(signals(), os.Args[1:])
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)

@@ -22,64 +22,69 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// wireCases is what an agent of one's own may send, and what comes of it by each way. want is the
-// decision, or the code of a problem and the pointer to what is wrong.
-var wireCases = []struct{ name, src, want string }{
-	{"a message", `{"phase":"pre_plan","runtime":"my-agent","session":"s","action":{"kind":"message","text":"hello"}}`,
-		"allow"},
-	{"a secret in a message", `{"phase":"pre_plan","runtime":"my-agent","session":"s",` +
-		`"action":{"kind":"message","text":"use ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B"}}`, "allow /text"},
-	{"a message that is too long", `{"phase":"pre_plan","action":{"kind":"message","text":"` +
-		strings.Repeat("x", 600) + `"}}`, "block policy"},
-	{"a long message", `{"phase":"pre_plan","action":{"kind":"message","text":"` +
-		strings.Repeat("x", 300) + `"}}`, "allow"},
-	{"a request", `{"phase":"pre_send","action":{"provider":"example","messages":[{"role":"user",` +
-		`"content":"ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B"}]}}`, "allow /messages/0/content"},
-	{"an answer that is not finished", `{"phase":"post_receive","run":"r","action":{"kind":"final","text":` +
-		`"Done, it should now work. I haven't run the tests."}}`, "allow"},
-	{"a command", `{"phase":"pre_tool","runtime":"my-agent","session":"s","cwd":"/w",` +
-		`"action":{"tool":"exec","args":{"command":"ls"}}}`, "allow /args/timeout"},
-	{"a command that destroys", `{"phase":"pre_tool","action":{"tool":"exec","args":{"command":"rm -rf /"}}}`,
-		"block policy"},
-	{"a command that cannot be told", `{"phase":"pre_tool","session":"s","action":{"tool":"exec","args":` +
-		`{"command":"$(cat cmd)"}}}`, "ask policy"},
-	{"a tool that no table knows, with a command", `{"phase":"pre_tool","runtime":"my-agent",` +
-		`"action":{"tool":"my_shell","args":{"command":"rm -rf /"}}}`, "block policy"},
-	{"a file outside of the scopes", `{"phase":"pre_tool","scopes":{"fs_read":["/w/**"]},` +
-		`"action":{"tool":"read","args":{"file_path":"/etc/hosts"}}}`, "block policy"},
-	{"the same, held by the caller", `{"phase":"pre_tool","holds_scopes":true,"scopes":{"fs_read":["/w/**"]},` +
-		`"action":{"tool":"read","args":{"file_path":"/etc/hosts"}}}`, "allow"},
-	{"a secret in a result", `{"phase":"post_tool","action":{"tool":"exec","args":{"command":"env"},` +
-		`"result":{"stdout":"ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B"}}}`, "allow /result/stdout"},
-	{"a change of stage", `{"phase":"state_transition","session":"s","action":{"machine":"stage","from":"test",` +
-		`"to":"deploy","data":{}}}`, "ask policy"},
-	{"a child", `{"phase":"spawn","action":{"parent":"main","child":{"agent":"helper"},"depth":1}}`, "allow"},
-	{"a child that is too deep", `{"phase":"spawn","action":{"parent":"main","child":{"agent":"helper"},"depth":3}}`,
-		"block policy"},
-	{"a child with more than its parent", `{"phase":"spawn","parent_scopes":{"tools":["read"]},` +
-		`"action":{"child":{"agent":"a","tools":["read","write"]},"depth":1}}`, "block policy"},
-	{"an event", `{"phase":"audit","action":{"kind":"turn_ended","data":{"tokens":7}}}`, "allow"},
+type wireCase struct{ name, src, want string }
 
-	{"nothing", ``, "invalid_invocation"},
-	{"no JSON", `ls`, "invalid_invocation"},
-	{"an array", `[]`, "invalid_invocation"},
-	{"two documents", `{"phase":"audit","action":{"kind":"x"}} {}`, "invalid_invocation"},
-	{"a member twice", `{"phase":"pre_tool","phase":"audit","action":{"kind":"x"}}`, "invalid_invocation /phase"},
-	{"another spelling", `{"Phase":"audit","action":{"kind":"x"}}`, "invalid_invocation /Phase"},
-	{"a phase that is none", `{"phase":"pre_tol","action":{"tool":"exec","args":{}}}`, "invalid_invocation /phase"},
-	{"no action", `{"phase":"pre_tool"}`, "invalid_invocation"},
-	{"an action of another phase", `{"phase":"pre_tool","action":{"kind":"message"}}`, "invalid_invocation /action/kind"},
-	{"an unknown member", `{"phase":"pre_tool","action":{"tool":"exec","args":{},"comand":"x"}}`,
-		"invalid_invocation /action/comand"},
-	{"arguments as text", `{"phase":"pre_tool","action":{"tool":"exec","args":"ls"}}`,
-		"invalid_invocation /action/args"},
-	{"a relative directory", `{"phase":"pre_tool","cwd":"w","action":{"tool":"exec","args":{}}}`,
-		"invalid_invocation /cwd"},
-	{"no truth value", `{"phase":"pre_tool","holds_scopes":"true","action":{"tool":"exec","args":{}}}`,
-		"invalid_invocation /holds_scopes"},
-	{"half a character", `{"phase":"audit","action":{"kind":"\ud800"}}`, "invalid_invocation /action/kind"},
-	{"more than may come", `{"phase":"audit","action":{"kind":"x","data":{"t":"` + strings.Repeat("x", 1<<20) + `"}}}`,
-		"too_large"},
+// wireCases is what an agent of one's own may send, and what comes of it by each way. want is the
+// decision, or the code of a problem and the pointer to what is wrong. They are made when they are needed: each command
+// of the scripts is this program.
+func wireCases() []wireCase {
+	return []wireCase{
+		{"a message", `{"phase":"pre_plan","runtime":"my-agent","session":"s","action":{"kind":"message","text":"hello"}}`,
+			"allow"},
+		{"a secret in a message", `{"phase":"pre_plan","runtime":"my-agent","session":"s",` +
+			`"action":{"kind":"message","text":"use ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B"}}`, "allow /text"},
+		{"a message that is too long", `{"phase":"pre_plan","action":{"kind":"message","text":"` +
+			strings.Repeat("x", 600) + `"}}`, "block policy"},
+		{"a long message", `{"phase":"pre_plan","action":{"kind":"message","text":"` +
+			strings.Repeat("x", 300) + `"}}`, "allow"},
+		{"a request", `{"phase":"pre_send","action":{"provider":"example","messages":[{"role":"user",` +
+			`"content":"ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B"}]}}`, "allow /messages/0/content"},
+		{"an answer that is not finished", `{"phase":"post_receive","run":"r","action":{"kind":"final","text":` +
+			`"Done, it should now work. I haven't run the tests."}}`, "allow"},
+		{"a command", `{"phase":"pre_tool","runtime":"my-agent","session":"s","cwd":"/w",` +
+			`"action":{"tool":"exec","args":{"command":"ls"}}}`, "allow /args/timeout"},
+		{"a command that destroys", `{"phase":"pre_tool","action":{"tool":"exec","args":{"command":"rm -rf /"}}}`,
+			"block policy"},
+		{"a command that cannot be told", `{"phase":"pre_tool","session":"s","action":{"tool":"exec","args":` +
+			`{"command":"$(cat cmd)"}}}`, "ask policy"},
+		{"a tool that no table knows, with a command", `{"phase":"pre_tool","runtime":"my-agent",` +
+			`"action":{"tool":"my_shell","args":{"command":"rm -rf /"}}}`, "block policy"},
+		{"a file outside of the scopes", `{"phase":"pre_tool","scopes":{"fs_read":["/w/**"]},` +
+			`"action":{"tool":"read","args":{"file_path":"/etc/hosts"}}}`, "block policy"},
+		{"the same, held by the caller", `{"phase":"pre_tool","holds_scopes":true,"scopes":{"fs_read":["/w/**"]},` +
+			`"action":{"tool":"read","args":{"file_path":"/etc/hosts"}}}`, "allow"},
+		{"a secret in a result", `{"phase":"post_tool","action":{"tool":"exec","args":{"command":"env"},` +
+			`"result":{"stdout":"ghp_R4nd0mT0k3nF0rT3st1ngPurp0s3sXy9Za1B"}}}`, "allow /result/stdout"},
+		{"a change of stage", `{"phase":"state_transition","session":"s","action":{"machine":"stage","from":"test",` +
+			`"to":"deploy","data":{}}}`, "ask policy"},
+		{"a child", `{"phase":"spawn","action":{"parent":"main","child":{"agent":"helper"},"depth":1}}`, "allow"},
+		{"a child that is too deep", `{"phase":"spawn","action":{"parent":"main","child":{"agent":"helper"},"depth":3}}`,
+			"block policy"},
+		{"a child with more than its parent", `{"phase":"spawn","parent_scopes":{"tools":["read"]},` +
+			`"action":{"child":{"agent":"a","tools":["read","write"]},"depth":1}}`, "block policy"},
+		{"an event", `{"phase":"audit","action":{"kind":"turn_ended","data":{"tokens":7}}}`, "allow"},
+
+		{"nothing", ``, "invalid_invocation"},
+		{"no JSON", `ls`, "invalid_invocation"},
+		{"an array", `[]`, "invalid_invocation"},
+		{"two documents", `{"phase":"audit","action":{"kind":"x"}} {}`, "invalid_invocation"},
+		{"a member twice", `{"phase":"pre_tool","phase":"audit","action":{"kind":"x"}}`, "invalid_invocation /phase"},
+		{"another spelling", `{"Phase":"audit","action":{"kind":"x"}}`, "invalid_invocation /Phase"},
+		{"a phase that is none", `{"phase":"pre_tol","action":{"tool":"exec","args":{}}}`, "invalid_invocation /phase"},
+		{"no action", `{"phase":"pre_tool"}`, "invalid_invocation"},
+		{"an action of another phase", `{"phase":"pre_tool","action":{"kind":"message"}}`, "invalid_invocation /action/kind"},
+		{"an unknown member", `{"phase":"pre_tool","action":{"tool":"exec","args":{},"comand":"x"}}`,
+			"invalid_invocation /action/comand"},
+		{"arguments as text", `{"phase":"pre_tool","action":{"tool":"exec","args":"ls"}}`,
+			"invalid_invocation /action/args"},
+		{"a relative directory", `{"phase":"pre_tool","cwd":"w","action":{"tool":"exec","args":{}}}`,
+			"invalid_invocation /cwd"},
+		{"no truth value", `{"phase":"pre_tool","holds_scopes":"true","action":{"tool":"exec","args":{}}}`,
+			"invalid_invocation /holds_scopes"},
+		{"half a character", `{"phase":"audit","action":{"kind":"\ud800"}}`, "invalid_invocation /action/kind"},
+		{"more than may come", `{"phase":"audit","action":{"kind":"x","data":{"t":"` + strings.Repeat("x", 1<<20) + `"}}}`,
+			"too_large"},
+	}
 }
 
 // wireHooks stands behind what `belay init` binds.
@@ -126,7 +131,7 @@ func TestOneAnswerByEveryWay(t *testing.T) {
 		{"frames, in short", func(t *testing.T, src string) jsontext.Value { return askByFrame(t, daemon.dir, 0, src) }},
 	}
 	alone := wireState(t)
-	for _, c := range wireCases {
+	for _, c := range wireCases() {
 		t.Run(c.name, func(t *testing.T) {
 			want := wireAnswer(t, c.src, askByInput(t, alone, c.src))
 			if got := wireWords(want); got != c.want {
