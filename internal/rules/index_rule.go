@@ -168,7 +168,7 @@ func (w *writer) answer(r *Rule) {
 			w.word(int(n))
 		}
 		w.word(asks[r.Limit.Answer])
-		w.text(or(r.Limit.Reason, fmt.Sprintf("this may happen %d times in %s", l.count, r.Limit.Per)))
+		w.text(or(r.Limit.Reason, limitReason(l, r.Limit)))
 	case answerLease:
 		w.text(r.RequireLease.Capability)
 		w.word(asks[r.RequireLease.Answer])
@@ -200,6 +200,10 @@ func (w *writer) answer(r *Rule) {
 	case answerScopes:
 		w.text(scopesJSON(r.Scopes))
 	}
+}
+
+func limitReason(c counter, l *Limit) string {
+	return fmt.Sprintf("this may happen %d times in %s", c.count, l.Per)
 }
 
 func leaseReason(n *NeedsLease) string { return "this needs a lease of " + n.Capability }

@@ -24,9 +24,12 @@ type OutlineRule struct {
 	Phases       []phases.Phase
 	When, Unless []Condition // all of them hold; the cheap ones first
 	DoubtBlocks  bool        // where it cannot be told whether it applies; else it asks
-	Answer       string      // block, ask, annotate, require_lease, require_stage, default, fix or scopes
-	Asks         bool        // require_lease, require_stage: they ask, and do not block
+	Answer       string      // block, ask, annotate, limit, require_lease, require_stage, default, fix or scopes
+	Asks         bool        // limit, require_lease, require_stage: they ask, and do not block
 	Reason       string
+	Count        uint32         // limit: calls that may pass
+	Window       uint32         // limit, in seconds
+	By           string         // limit: the pointer of whom it counts
 	Capability   string         // require_lease
 	Stages       []string       // require_stage
 	Values       []OutlineValue // annotate, default, fix, by key or pointer
@@ -57,7 +60,7 @@ type OutlineCommand struct {
 }
 
 // Outline takes a part apart. What an Outline cannot say is a fault with its line in the file, which errors call name:
-// a condition on paths or hosts, a limit, and a redaction.
+// a condition on paths or hosts, and a redaction.
 func (f *File) Outline(name string, p Part) (*Outline, error) {
 	rules := f.of(p)
 	if len(rules) == 0 {
@@ -95,7 +98,6 @@ func (f *File) unsaid(r *Rule) (faults []error) {
 			fault(true, map[bool]string{true: "/when", false: "/unless"}[m == r.When]+"/annotation/is")
 		}
 	}
-	fault(r.answer == answerLimit, "/limit")
 	fault(r.answer == answerRedact, "/redact")
 	return faults
 }
@@ -111,6 +113,11 @@ func (f *File) outline(r *Rule) OutlineRule {
 		o.Reason = r.Block + r.Ask
 	case answerAnnotate:
 		o.Values = outlineValues(r.Annotate)
+	case answerLimit:
+		l, _ := r.Limit.parse() // checked before
+		o.Asks, o.Count, o.Window = r.Limit.Answer == "ask", l.count, l.window
+		o.By = "/" + limitedBy()[l.by]
+		o.Reason = or(r.Limit.Reason, limitReason(l, r.Limit))
 	case answerLease:
 		o.Asks, o.Capability = r.RequireLease.Answer == "ask", r.RequireLease.Capability
 		o.Reason = or(r.RequireLease.Reason, leaseReason(r.RequireLease))

@@ -128,13 +128,16 @@ func (l *Limit) parse() (counter, error) {
 	if n > maxWindow {
 		return c, errors.New("per is longer than 30d")
 	}
-	by := slices.Index([]string{"session", "agent", "user"}, l.By)
+	by := slices.Index(limitedBy(), l.By)
 	if by < 0 && l.By != "" {
 		return c, errors.New("by must be session, agent or user")
 	}
 	c.count, c.window, c.by = uint32(*l.Count), uint32(n), uint32(max(0, by))
 	return c, nil
 }
+
+// limitedBy are whose calls a limit can count, as the engine numbers them.
+func limitedBy() []string { return []string{"session", "agent", "user"} }
 
 // places are where a phase has its texts.
 func places(p phases.Phase) Texts {

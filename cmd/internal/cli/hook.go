@@ -59,8 +59,8 @@ func (a *App) hookNewCmd() *cobra.Command {
 With --from rules the hook begins with the rules of a file, for a policy that outgrows YAML.
 Each rule becomes a function, in Go, Rust or C. Phases, capabilities and configuration are those
 of the rules, and the file's cases become the hook's. It decides as the rules do. Conditions
-on path, host and host_not, limits and redactions cannot be written so: the command names
-each with its line, and writes nothing. RULES.yaml#changes means the rules that change the
+on path, host and host_not, and redactions, cannot be written so: the command names each
+with its line, and writes nothing. RULES.yaml#changes means the rules that change the
 action.`,
 		Example: `  belay hook new no-friday-deploys --lang rust
   cd no-friday-deploys && belay hook build

@@ -129,6 +129,9 @@ func (cDialect) answer(r *rules.OutlineRule, name string) string {
 		return fmt.Sprintf("  rules_blocks(c, %s, %s, %t, %s);\n", rule, holds, r.DoubtBlocks, cText(r.Reason))
 	case "ask":
 		return fmt.Sprintf("  rules_asks_for(c, %s, %s, %t, %s);\n", rule, holds, r.DoubtBlocks, cText(r.Reason))
+	case "limit":
+		return fmt.Sprintf("  rules_limits(c, %s, %s, %t, %t, %s, %s, %d, %d);\n", rule, holds, r.DoubtBlocks, r.Asks,
+			cText(r.Reason), cText(r.By), r.Count, r.Window)
 	case "require_lease":
 		return fmt.Sprintf("  rules_needs_lease(c, %s, %s, %t, %t, %s, %s);\n", rule, holds, r.DoubtBlocks, r.Asks, cText(r.Reason),
 			cText(r.Capability))

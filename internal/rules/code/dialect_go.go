@@ -108,6 +108,9 @@ func (goDialect) answer(r *rules.OutlineRule, name string) string {
 		return fmt.Sprintf("\tc.blocks(%q, %s, %t, %q)\n", r.Name, holds, r.DoubtBlocks, r.Reason)
 	case "ask":
 		return fmt.Sprintf("\tc.asksFor(%q, %s, %t, %q)\n", r.Name, holds, r.DoubtBlocks, r.Reason)
+	case "limit":
+		return fmt.Sprintf("\tc.limits(%q, %s, %t, %t, %q, %q, %d, %d)\n", r.Name, holds, r.DoubtBlocks, r.Asks, r.Reason, r.By,
+			r.Count, r.Window)
 	case "require_lease":
 		return fmt.Sprintf("\tc.needsLease(%q, %s, %t, %t, %q, %q)\n", r.Name, holds, r.DoubtBlocks, r.Asks, r.Reason, r.Capability)
 	case "require_stage":

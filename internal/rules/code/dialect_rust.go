@@ -120,6 +120,9 @@ func (rustDialect) answer(r *rules.OutlineRule, name string) string {
 		call = fmt.Sprintf("blocks(%s, h, %t, %s)", rule, r.DoubtBlocks, rustText(r.Reason))
 	case "ask":
 		call = fmt.Sprintf("asks_for(%s, h, %t, %s)", rule, r.DoubtBlocks, rustText(r.Reason))
+	case "limit":
+		call = fmt.Sprintf("limits(%s, h, %t, %t, %s, %s, %d, %d)?", rule, r.DoubtBlocks, r.Asks, rustText(r.Reason), rustText(r.By),
+			r.Count, r.Window)
 	case "require_lease":
 		call = fmt.Sprintf("needs_lease(%s, h, %t, %t, %s, %s)", rule, r.DoubtBlocks, r.Asks, rustText(r.Reason), rustText(r.Capability))
 	case "require_stage":

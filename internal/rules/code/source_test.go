@@ -39,7 +39,6 @@ func TestUnsaid(t *testing.T) {
 		{"path: .env", "block: x", "rules.yaml:4:12: /rules/0/when/path: the rule a cannot be written"},
 		{"host: x.com", "block: x", "rules.yaml:4:12: /rules/0/when/host: "},
 		{"host_not: x.com", "block: x", "rules.yaml:4:12: /rules/0/when/host_not: "},
-		{"tool: exec", "limit: {count: 1, per: 1h}", "rules.yaml:5:5: /rules/0/limit: "},
 		{"annotation: {key: k, is: {a: 1}}", "block: x", "/rules/0/when/annotation/is: "},
 	} {
 		if _, err := outline(t, c.when, c.answer, "pre_tool"); !errors.Is(err, rules.ErrRules) || !strings.Contains(err.Error(), c.want) {
