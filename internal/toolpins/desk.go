@@ -85,6 +85,9 @@ func (d *Desk) Look(ctx context.Context, l *Listing) (map[string]*kernel.ToolHel
 	if err != nil && !errors.Is(err, approvals.ErrQuota) {
 		return nil, err
 	}
+	if err == nil && it.State == approvals.Approved && d.takeOver(ctx, q, it.ID) == nil {
+		return d.Look(ctx, l) // the process that took the decision ended before it took the change over
+	}
 	for name := range s.Tools {
 		if why := holds(&c, name); why != "" && l.Pins[name] == "" {
 			held[name] = answer(why, &it, err)

@@ -256,6 +256,20 @@ func TestDeniedChange(t *testing.T) {
 	}
 }
 
+// A change that is approved when belay dies is taken over by the next call.
+func TestApprovalThatWasNotTakenOver(t *testing.T) {
+	p := &people{}
+	d := desk(t.TempDir(), p)
+	held(t, d, server(t, "/a", "read=reads"))
+	held(t, d, server(t, "/a", "read=other"))
+	if _, err := p.DecideApproval(t.Context(), "0", approvals.Decision{Verdict: approvals.Approve, By: "anna"}); err != nil {
+		t.Fatal(err)
+	}
+	if h := held(t, d, server(t, "/a", "read=other")); len(h) != 0 || p.items[0].State != approvals.Consumed {
+		t.Errorf("%v, the item is %s", h["read"], p.items[0].State)
+	}
+}
+
 // What belay.yaml pins counts whatever else was accepted, and no person is asked about it.
 func TestPinsOfTheOperator(t *testing.T) {
 	p := &people{}
