@@ -57,7 +57,10 @@ func (j *job) linkError(line string) (found, bool) {
 		return found{Diagnostic: Diagnostic{Message: message}}, true
 	}
 	f := j.firstUse(symbol)
-	f.Message = message + "; it is declared, and defined nowhere (a hook has no libc)"
+	f.Message = message
+	if j.lang == "c" {
+		f.Message += "; it is declared, and defined nowhere (a hook has no libc)"
+	}
 	return f, true
 }
 

@@ -1,8 +1,10 @@
 package hookbuild_test
 
 import (
+	"bytes"
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -40,6 +42,13 @@ func TestNewHooksBuildAndRun(t *testing.T) {
 				}
 				for _, d := range res.Differences {
 					t.Errorf("%s: %s", res.Case, d)
+				}
+			}
+			if lang == "assemblyscript" {
+				test := exec.CommandContext(t.Context(), "node", "--test", "tests/") // what `npm test` runs
+				test.Dir = dir
+				if said, err := test.CombinedOutput(); err != nil || !bytes.Contains(said, []byte("# pass 2")) {
+					t.Errorf("its own tests: %v\n%s", err, said)
 				}
 			}
 			if lang == "go" || lang == "assemblyscript" || testing.Short() {
