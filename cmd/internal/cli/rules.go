@@ -45,7 +45,7 @@ func (a *App) rulesBuildCmd() *cobra.Command {
 pushed and installed. Rules that change an action (redact, default, fix, scopes) become a
 module of their own beside the one of those that judge. The same file becomes the same
 bytes. docs/RULES.md says what rules can say. Beside a module in the folder of its rules stands
-a record, NAME.wasm.build.json: once the rules have changed, the commands that install, sign
+a record, NAME.wasm.build.json. Once the rules have changed, the commands that install, sign
 and push refuse the module.`,
 		Example: `  belay rules build rules.yaml
   belay rules build rules.yaml -o dist`,
