@@ -107,6 +107,7 @@ func TestCompletionOfTheTree(t *testing.T) {
 		{"events query", "phase", "pre_plan pre_send"},
 		{"replay", "compare", "exact decision budget"},
 		{"hook new", "lang", "go rust c"},
+		{"hook new", "from", "rules"},
 	} {
 		if got := words(w.path, w.flag); !strings.Contains(got, w.want) {
 			t.Errorf("%s --%s: %s, want %s", w.path, w.flag, got, w.want)
