@@ -33,7 +33,8 @@ func Render(parts string, funcs template.FuncMap, data any) ([]byte, error) {
 	all := template.FuncMap{
 		"css":    func() template.CSS { return template.CSS(style) },
 		"policy": policy,
-		"count":  Count, "short": Short, "bytes": Bytes, "micros": Micros, "plural": Plural, "visible": Visible, "bar": Bar, "meter": Meter,
+		"count":  Count, "short": Short, "bytes": Bytes, "micros": Micros, "plural": Plural, "visible": Visible,
+		"bar": Bar, "meter": Meter,
 	}
 	maps.Copy(all, funcs)
 	t, err := template.New("layout").Funcs(all).Parse(layout)

@@ -135,7 +135,8 @@ func TestMeter(t *testing.T) {
 	if page.Meter(nil) != "" || strings.Contains(got, "flip") {
 		t.Errorf("%s", got)
 	}
-	if got := string(page.Bar(-5, `"><script>`)); strings.Contains(got, "<script") || !strings.Contains(got, `width="0%"`) {
+	got = string(page.Bar(-5, `"><script>`))
+	if strings.Contains(got, "<script") || !strings.Contains(got, `width="0%"`) {
 		t.Error(got)
 	}
 }
@@ -143,23 +144,27 @@ func TestMeter(t *testing.T) {
 // A chart says in words what it shows, and names are texts. A lane has a scale of its own.
 func TestCharts(t *testing.T) {
 	lanes := string(page.Lanes("l", pagetest.Hostile, []string{"mon", pagetest.Hostile}, "day", []page.Lane{
-		{Name: "allowed", Class: "allow", Values: []int{5000, 2500}}, {Name: "blocked", Class: "block", Values: []int{0, 1}}}))
+		{Name: "allowed", Class: "allow", Values: []int{5000, 2500}},
+		{Name: "blocked", Class: "block", Values: []int{0, 1}}}))
 	for _, want := range []string{`height="46"><title>mon: 5`, `height="23">`, `>most a day</text>`,
 		`class="block"`, `role="img" aria-labelledby="l"><title id="l">&lt;/style&gt;`} {
 		if !strings.Contains(lanes, want) {
 			t.Errorf("%s holds no %s", lanes, want)
 		}
 	}
-	if strings.Count(lanes, `class="block"`) != 1 || strings.Contains(lanes, "<script") || strings.Contains(lanes, "<img") {
+	if strings.Count(lanes, `class="block"`) != 1 || strings.Contains(lanes, "<script") ||
+		strings.Contains(lanes, "<img") {
 		t.Error(lanes)
 	}
-	ranges := string(page.Ranges("r", "Time", []page.Range{{Name: pagetest.Hostile, P50: 10, P90: 100, P99: 1000, Max: 1000},
+	ranges := string(page.Ranges("r", "Time", []page.Range{
+		{Name: pagetest.Hostile, P50: 10, P90: 100, P99: 1000, Max: 1000},
 		{Name: "none"}, {Name: "huge", P50: 1, P90: 2, P99: 3, Max: math.MaxInt64}}, page.Short))
 	if strings.Contains(ranges, "<script") || strings.Contains(ranges, "NaN") || strings.Contains(ranges, "-9223") {
 		t.Error(ranges)
 	}
 	one := string(page.Ranges("r", "Time", []page.Range{{P50: 10, P90: 100, P99: 1000, Max: 1000}}, page.Micros))
-	for _, want := range []string{`cx="190"`, `x1="530" y1="11" x2="530" y2="25"`, `x="866"`, `>10 µs</text>`, `>1 ms</text>`} {
+	for _, want := range []string{`cx="190"`, `x1="530" y1="11" x2="530" y2="25"`,
+		`x="866"`, `>10 µs</text>`, `>1 ms</text>`} {
 		if !strings.Contains(one, want) {
 			t.Errorf("%s holds no %s", one, want)
 		}

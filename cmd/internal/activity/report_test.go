@@ -51,7 +51,8 @@ var (
 func at(hours int) time.Time { return since.Add(time.Duration(hours)*time.Hour + time.Minute) }
 
 func verdict(t time.Time, decision string, us, fuel int64) phases.Event {
-	return phases.Event{Type: phases.EventVerdict, Time: t, Phase: phases.PreTool, Decision: decision, Kind: phases.KindPolicy,
+	return phases.Event{Type: phases.EventVerdict, Time: t, Phase: phases.PreTool, Decision: decision,
+		Kind:    phases.KindPolicy,
 		Runtime: "claude-code", Session: "s", DurationUS: us, Fuel: fuel}
 }
 
@@ -102,9 +103,12 @@ func TestReport(t *testing.T) {
 	l.add(prompt("c1"), prompt("c2"), result, result)
 	// Questions in the queue; the answer to one that was asked before does not count.
 	l.add(approval(at(4), "w", "requested"), approval(at(4), "x", "requested"), approval(at(4), "y", "requested"),
-		approval(at(4), "z", "requested"), approval(at(4).Add(time.Minute), "x", "approved"), approval(at(5), "x", "consumed"),
-		approval(at(4).Add(3*time.Minute), "y", "denied"), approval(at(9), "z", "expired"), approval(at(9), "old", "approved"),
-		phases.Event{Type: phases.EventApproval, Time: at(9), Decision: "requested", Output: []byte(`{"approval":"p","kind":"proposal"}`)})
+		approval(at(4), "z", "requested"), approval(at(4).Add(time.Minute), "x", "approved"),
+		approval(at(5), "x", "consumed"),
+		approval(at(4).Add(3*time.Minute), "y", "denied"), approval(at(9), "z", "expired"),
+		approval(at(9), "old", "approved"),
+		phases.Event{Type: phases.EventApproval, Time: at(9), Decision: "requested",
+			Output: []byte(`{"approval":"p","kind":"proposal"}`)})
 	l.add(verdict(at(30), "block", 1, 1)) // after it
 
 	r := read(t, l, activity.Options{})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 // Bounds of what completion looks up: a person waits with a finger on a key.
 const (
 	liveTime   = time.Second
-	maxOffered = 50
+	maxOffered = 50  // of those that begin with the word
 	maxRecent  = 500 // events in which sessions, agents, tools and invocations are looked for
 	shortList  = 20  // events that are offered by their numbers
 )
@@ -91,22 +92,31 @@ func (k keptHere) Leases(ctx context.Context, q client.LeaseQuery) ([]leases.Vie
 	return out, err
 }
 
-// live completes values that look finds, in the order of look, within liveTime and at most maxOffered. Where
-// they cannot be had there are none: a shell has no place for an error.
-func (a *App) live(cmd *cobra.Command,
+// live completes values that look finds and that begin with the word, in the order of look. Where they cannot be had
+// there are none: a shell has no place for an error.
+func (a *App) live(cmd *cobra.Command, word string,
 	look func(ctx context.Context, k kept) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
-	ctx, cancel := context.WithTimeout(cmd.Context(), liveTime)
+	list := within(cmd.Context(), liveTime, func(ctx context.Context) (list []cobra.Completion, err error) {
+		k, err := a.openKept(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, k.Close()) }()
+		return look(ctx, k)
+	})
+	list = slices.DeleteFunc(distinct(list), func(c string) bool { return !strings.HasPrefix(c, word) })
+	return list[:min(len(list), maxOffered)], asListed
+}
+
+// within returns what look finds in that time, or nothing. A look that does not end is left behind: the process is
+// over soon.
+func within(ctx context.Context, patience time.Duration,
+	look func(ctx context.Context) ([]cobra.Completion, error)) []cobra.Completion {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	found := make(chan []cobra.Completion, 1)
 	go func() {
-		list, err := func() (list []cobra.Completion, err error) {
-			k, err := a.openKept(ctx)
-			if err != nil {
-				return nil, err
-			}
-			defer func() { err = errors.Join(err, k.Close()) }()
-			return look(ctx, k)
-		}()
+		list, err := look(ctx)
 		if err != nil {
 			list = nil
 		}
@@ -114,9 +124,9 @@ func (a *App) live(cmd *cobra.Command,
 	}()
 	select {
 	case list := <-found:
-		return list[:min(len(list), maxOffered)], asListed
+		return list
 	case <-ctx.Done():
-		return nil, asListed
+		return nil
 	}
 }
 
@@ -147,16 +157,17 @@ func distinct(list []cobra.Completion) []cobra.Completion {
 
 // eventValues completes what of gives of the newest events, the newest first; --runtime narrows them.
 func (a *App) eventValues(of func(*phases.Event) string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		runtime := flagText(cmd, "runtime")
-		return a.live(cmd, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
-			events, err := k.Events(ctx, wire.Query{Type: phases.EventVerdict, Runtime: runtime, Newest: true, Limit: maxRecent})
+		return a.live(cmd, word, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
+			q := wire.Query{Type: phases.EventVerdict, Runtime: runtime, Newest: true, Limit: maxRecent}
+			events, err := k.Events(ctx, q)
 			var out []cobra.Completion
 			for i := len(events) - 1; i >= 0; i-- {
 				e := &events[i]
 				out = append(out, offered(of(e), e.Runtime+" "+e.Time.Local().Format(time.DateTime)))
 			}
-			return distinct(out), err
+			return out, err
 		})
 	}
 }
@@ -171,8 +182,8 @@ func (a *App) toolNames(cmd *cobra.Command, args []string, word string) ([]cobra
 }
 
 // eventNumbers completes the newest events by their numbers.
-func (a *App) eventNumbers(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.live(cmd, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
+func (a *App) eventNumbers(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(cmd, word, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
 		events, err := k.Events(ctx, wire.Query{Except: phases.EventHook, Newest: true, Limit: shortList})
 		var out []cobra.Completion
 		for i := len(events) - 1; i >= 0; i-- {
@@ -186,8 +197,8 @@ func (a *App) eventNumbers(cmd *cobra.Command, _ []string, _ string) ([]cobra.Co
 
 // approvalIDs completes the approvals of a state, "" for any, by their ids.
 func (a *App) approvalIDs(state approvals.State) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return a.live(cmd, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
+	return func(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.live(cmd, word, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
 			items, err := k.Approvals(ctx, client.ApprovalQuery{State: state, Limit: maxOffered})
 			var out []cobra.Completion
 			for i := range items {
@@ -195,31 +206,33 @@ func (a *App) approvalIDs(state approvals.State) cobra.CompletionFunc {
 				note := fmt.Sprintf("%s of %s, asked %s", it.Kind, it.By.Runtime, it.Created.Local().Format(time.DateTime))
 				out = append(out, offered(it.ID, note))
 			}
-			return distinct(out), err
+			return out, err
 		})
 	}
 }
 
-func (a *App) leaseIDs(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.live(cmd, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
+func (a *App) leaseIDs(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(cmd, word, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
 		list, err := k.Leases(ctx, client.LeaseQuery{Limit: maxOffered})
 		var out []cobra.Completion
 		for i := range list {
 			note := list[i].Capability + " until " + list[i].ExpiresAt.Local().Format(time.DateTime)
 			out = append(out, offered(list[i].ID, note))
 		}
-		return distinct(out), err
+		return out, err
 	})
 }
 
 // latchedRuntimes completes the runtimes that have a latch.
-func (a *App) latchedRuntimes(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.latchValues(cmd, func(l *wire.Latch) string { return l.Runtime })
+func (a *App) latchedRuntimes(cmd *cobra.Command, _ []string,
+	word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.latchValues(cmd, word, func(l *wire.Latch) string { return l.Runtime })
 }
 
 // latchedSessions completes the latched sessions of the runtime before.
-func (a *App) latchedSessions(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.latchValues(cmd, func(l *wire.Latch) string {
+func (a *App) latchedSessions(cmd *cobra.Command, args []string,
+	word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.latchValues(cmd, word, func(l *wire.Latch) string {
 		if l.Runtime != args[0] {
 			return ""
 		}
@@ -227,13 +240,14 @@ func (a *App) latchedSessions(cmd *cobra.Command, args []string, _ string) ([]co
 	})
 }
 
-func (a *App) latchValues(cmd *cobra.Command, of func(*wire.Latch) string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.live(cmd, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
+func (a *App) latchValues(cmd *cobra.Command, word string,
+	of func(*wire.Latch) string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.live(cmd, word, func(ctx context.Context, k kept) ([]cobra.Completion, error) {
 		latches, err := k.Latches(ctx)
 		var out []cobra.Completion
 		for i := range latches {
 			out = append(out, offered(of(&latches[i]), "latched since "+latches[i].Since.Local().Format(time.DateTime)))
 		}
-		return distinct(out), err
+		return out, err
 	})
 }

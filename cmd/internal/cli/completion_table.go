@@ -61,7 +61,8 @@ func (a *App) flagValues() map[string]cobra.CompletionFunc {
 	capability := commaSeparated(hostcallNames)
 	decision := values(string(phases.Allow), string(phases.Ask), string(phases.Block))
 	runtime := values(append(hookcmd.RuntimeNames(), "custom")...)
-	ago := cobra.FixedCompletions([]cobra.Completion{"1h", "24h\tthe last day", "7d\tthe last week", "30d\tthe last month"},
+	ago := cobra.FixedCompletions(
+		[]cobra.Completion{"1h", "24h\tthe last day", "7d\tthe last week", "30d\tthe last month"},
 		cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveKeepOrder)
 	return map[string]cobra.CompletionFunc{
 		"--accept":    commaSeparated(named(install.Weakenings())),

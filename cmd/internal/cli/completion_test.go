@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -67,7 +70,8 @@ func takesArguments(c *cobra.Command) bool {
 		return true
 	}
 	accepts := c.Args == nil || c.Args(c, []string{"x"}) == nil || c.Args(c, []string{"x", "y"}) == nil
-	return !c.HasAvailableSubCommands() && accepts || strings.TrimSpace(strings.TrimPrefix(rest, "[flags]")) != "" && accepts
+	names := strings.TrimSpace(strings.TrimPrefix(rest, "[flags]")) != ""
+	return accepts && (names || !c.HasAvailableSubCommands())
 }
 
 // What completion registers is what the shell asks for, also of a flag that another command understands otherwise.
@@ -132,6 +136,22 @@ func TestNotOffered(t *testing.T) {
 		}
 	}
 	if got := offered("s-1", "token AKIAIOSFODNN7QQQQQQQ"); strings.Contains(got, "AKIA") {
+		t.Errorf("%q", got)
+	}
+}
+
+// A daemon or a database that does not answer keeps no shell waiting, and an error is no value.
+func TestCompletionIsBounded(t *testing.T) {
+	hang := func(context.Context) ([]cobra.Completion, error) { select {} }
+	if got := within(t.Context(), 10*time.Millisecond, hang); got != nil {
+		t.Errorf("%q", got)
+	}
+	fails := func(context.Context) ([]cobra.Completion, error) { return []string{"half"}, errors.New("broken") }
+	if got := within(t.Context(), time.Minute, fails); got != nil {
+		t.Errorf("%q", got)
+	}
+	finds := func(context.Context) ([]cobra.Completion, error) { return []string{"one"}, nil }
+	if got := within(t.Context(), time.Minute, finds); len(got) != 1 {
 		t.Errorf("%q", got)
 	}
 }

@@ -22,7 +22,9 @@ const maxPageHooks = 20
 func reportPage(r *eventsReport, loc *time.Location) ([]byte, error) {
 	at := func(t time.Time) string { return t.In(loc).Format("2006-01-02 15:04") }
 	return page.Render(reportParts, template.FuncMap{
-		"at": at, "events": func(n int64) string { return page.Plural(int(n), "event", "events") }, "millis": func(ms int64) string { return page.Micros(min(ms, maxMillis) * 1000) },
+		"at":       at,
+		"events":   func(n int64) string { return page.Plural(int(n), "event", "events") },
+		"millis":   func(ms int64) string { return page.Micros(min(ms, maxMillis) * 1000) },
 		"over":     func(a *activity.Report) template.HTML { return overTime(a, loc) },
 		"latency":  latencyPicture,
 		"fuel":     fuelPicture,

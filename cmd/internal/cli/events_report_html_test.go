@@ -17,7 +17,8 @@ import (
 func aWeek(name string) *eventsReport {
 	since := time.Date(2026, 3, 3, 9, 30, 0, 0, time.UTC)
 	a := &activity.Report{Since: since, Until: since.AddDate(0, 0, 7), From: since.AddDate(0, 0, 1), Zone: "UTC",
-		Events: 123_456, Step: activity.Day, Decisions: activity.Decisions{Allow: 4021, Changed: 75, Ask: 31, Block: 12}, Failures: 2,
+		Events: 123_456, Step: activity.Day, Failures: 2,
+		Decisions: activity.Decisions{Allow: 4021, Changed: 75, Ask: 31, Block: 12},
 		Answers: activity.Answers{Queued: 20, Approved: 12, Denied: 3, Expired: 1, Superseded: 1, Waiting: 3,
 			AnswerMS: activity.Spread{N: 15, P50: 42_000, P90: 900_000, P99: 3_600_000, Max: 3_600_000}, Prompted: 11, Ran: 9,
 			NoResult: 2},
@@ -31,7 +32,8 @@ func aWeek(name string) *eventsReport {
 		n := int64(i + 1)
 		a.Hooks = append(a.Hooks, activity.Hook{Hook: hook,
 			Latency: activity.Spread{N: 4000, P50: 120 * n, P90: 300 * n, P99: 2000 * n, Max: 90_000 / n},
-			Fuel:    activity.Spread{N: 4000, Total: 400_000_000 * n, P50: 90_000 * n, P90: 200_000 * n, P99: 900_000 * n, Max: 9_000_000}})
+			Fuel: activity.Spread{N: 4000, Total: 400_000_000 * n, P50: 90_000 * n, P90: 200_000 * n, P99: 900_000 * n,
+				Max: 9_000_000}})
 	}
 	return &eventsReport{Activity: a, Report: &alarms.Report{By: alarms.ByRule, Rows: []alarms.Row{
 		{Hook: "command-guard", Rule: "fs-destroy", Counts: alarms.Counts{Blocks: 3}, PerDay: 0.4},

@@ -26,7 +26,8 @@ func TestCoverPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	pagetest.Check(t, b)
-	for _, want := range []string{`<span class="yes"><b>1</b><i>&#43;</i>one</span>`, `<span class="part"><b>2</b><i>~</i>`,
+	for _, want := range []string{`<span class="yes"><b>1</b><i>&#43;</i>one</span>`,
+		`<span class="part"><b>2</b><i>~</i>`,
 		`<span class="no"><b>3</b><i>−</i>three</span>`, `<a href="#hook-1">a &lt;hook&gt;</a>`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the page holds no %s", want)

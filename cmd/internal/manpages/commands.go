@@ -73,7 +73,8 @@ func commandPages(c *cobra.Command, version string, date time.Time, pages map[st
 // tidied is a page of cobra's in the form that every formatter knows: its date by year, month and day, each option
 // with its text set in below it.
 func tidied(page string, date time.Time) []byte {
-	page = strings.Replace(page, fmt.Sprintf("%q", date.Format("Jan 2006")), fmt.Sprintf("%q", date.Format(time.DateOnly)), 1)
+	quoted := func(form string) string { return fmt.Sprintf("%q", date.Format(form)) }
+	page = strings.Replace(page, quoted("Jan 2006"), quoted(time.DateOnly), 1)
 	option := regexp.MustCompile(`(?m)^(?:\.PP\n)?(\\fB-.*)\n\t(.*)$`)
 	page = option.ReplaceAllString(page, ".TP\n$1\n$2")
 	// Of a word that is longer than a line, the parts may stand in lines of their own.
@@ -116,7 +117,8 @@ func ofAll() string {
 		"Wrong usage.", "The action is blocked.", "The action waits for a person.", "Differences were found."} {
 		fmt.Fprintf(&b, "%d\n:   %s\n\n", status, inline(means))
 	}
-	b.WriteString("# ENVIRONMENT\nBELAY\\_HOME\n:   " + inline("The state directory, where --state names none.") + "\n\n# FILES\n")
+	fmt.Fprintf(&b, "# ENVIRONMENT\n%s\n:   %s\n\n# FILES\n", escaped("BELAY_HOME"),
+		inline("The state directory, where --state names none."))
 	var names []string
 	for _, f := range filePageNames() {
 		names = append(names, "**"+escaped(f)+"**(5)")

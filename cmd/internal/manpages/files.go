@@ -58,7 +58,8 @@ func filePages(version string, date time.Time, pages map[string][]byte) error {
 		fmt.Fprintf(&b, "%% %q \"5\" %q %q \"belay\"\n", strings.ToUpper(name), date.Format(time.DateOnly), sourceOf(version))
 		fmt.Fprintf(&b, "# NAME\n%s \\- %s\n\n# DESCRIPTION\n", escaped(name), inline(strings.TrimPrefix(f.Of, name+": ")))
 		fmt.Fprintf(&b, "%s\n\n", inline("The members of the file, by their paths: `[]` stands for each element of a list, "+
-			"`*` for a name of your own. `belay schema "+f.Name+"` prints the schema, for editors. belay's own check is stricter."))
+			"`*` for a name of your own. `belay schema "+f.Name+"` prints the schema, for editors. "+
+			"belay's own check is stricter."))
 		b.WriteString("# MEMBERS\n")
 		root.describe(&b, "")
 		fmt.Fprintf(&b, "# SEE ALSO\n**belay(1)**, **belay-schema(1)**\n")

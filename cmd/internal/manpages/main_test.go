@@ -150,7 +150,8 @@ func TestPagesRenderWithoutWarnings(t *testing.T) {
 		}
 	}
 	slices.Sort(files)
-	for _, command := range [][]string{{"groff", "-man", "-ww", "-z", "-Tutf8"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
+	for _, command := range [][]string{{"groff", "-man", "-ww", "-z", "-Tutf8"},
+		{"mandoc", "-T", "lint", "-W", "warning"}} {
 		path, err := exec.LookPath(command[0])
 		if err != nil {
 			t.Logf("there is no %s here", command[0])

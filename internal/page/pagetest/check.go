@@ -161,5 +161,5 @@ func text(n *html.Node) string {
 
 // Hostile is a text that tries to leave its place on a page: as an element, an attribute, a style sheet, a
 // template, and by characters that hide or turn text round.
-const Hostile = `</style></title></td><script>alert(1)</script><img src=x onerror=alert(1)>" onmouseover="x' style='a ` +
-	"{{.}} ]]> --> \u202egnp.exe \x1b[2J &lt;b&gt; <svg/onload=x>"
+const Hostile = `</style></title></td><script>alert(1)</script><img src=x onerror=alert(1)>` +
+	`" onmouseover="x' style='a ` + "{{.}} ]]> --> \u202egnp.exe \x1b[2J &lt;b&gt; <svg/onload=x>"
