@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup man examples fmt clean
+.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup man examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ run: build ## a recorded Claude Code session through all eight phases (needs onl
 
 demo-leases: build ## power lent, used up and taken back: signed hook, reviewer, child agent, proposed hook (needs only Go)
 	@$(BIN)/belay demo leases
+
+demo-system: ## system mode with two real users: what each tries against the daemon and the other one, and what happens (as root)
+	@$(GO) test -count=1 -v ./cmd/internal/systemtest | sed '/^=== /d; /^--- PASS/d; s/^ *machine_linux_test.go:[0-9]*: //'
 
 test: setup ## everything that must hold; installs its tools first
 	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-outside test-registry test-plugins

@@ -187,8 +187,10 @@ func layers() map[string][]string {
 			"internal/hookbuild", "internal/hookdoc", "internal/schema", "internal/cover", "cmd/internal/oci", "internal/textdiff",
 			"internal/statedir", "internal/sink", "internal/trust", "internal/peercred",
 			"internal/statelog"}, assembled...),
-		"internal/layers":    {"internal/config", "internal/rules"},
-		"cmd/internal/front": {"client/wire", "internal/daemonapi", "internal/peercred", "internal/system", "phases"},
+		"internal/layers":             {"internal/config", "internal/rules"},
+		"cmd/internal/systemtest":     nil, // the whole, from outside
+		"cmd/internal/systemtest/...": nil,
+		"cmd/internal/front":          {"client/wire", "internal/daemonapi", "internal/peercred", "internal/system", "phases"},
 		"cmd/internal/hookcmd": {"phases", "adapters", "adapters/...", "internal/daemonapi", "internal/notes",
 			"internal/peercred"},
 		"cmd/internal/signing":     {"phases", "tiers", verifying},

@@ -9,7 +9,7 @@ import (
 	"github.com/belay-hooks/belay/internal/files"
 )
 
-// asDaemon gives up root's rights for those of the daemon's user, where root works on a state directory of system mode.
+// asDaemon drops root's rights for those of the daemon's user, where root works on a state directory of system mode.
 // Files that root made there would be out of the daemon's reach, and a link in it would have root write elsewhere.
 func (a *App) asDaemon(dir string) error {
 	if a.Geteuid() != 0 || !files.Contains(a.places().State, dir) {
@@ -24,12 +24,12 @@ func (a *App) asDaemon(dir string) error {
 		return failure(safe(a.places().State)+" does not belong to the daemon's user", "`belay system status` says what to do.")
 	}
 	if err := dropTo(int(owner.Uid), int(owner.Gid)); err != nil {
-		return failureBy(fmt.Errorf("root's rights cannot be given up: %w", err), "")
+		return failureBy(fmt.Errorf("root's rights cannot be dropped: %w", err), "")
 	}
 	return os.Setenv("HOME", filepath.Clean(a.places().State))
 }
 
-// dropTo gives up root's rights for good, in every thread of this process.
+// dropTo drops root's rights for good, in every thread of this process.
 func dropTo(uid, gid int) error {
 	if err := syscall.Setgroups(nil); err != nil {
 		return err
