@@ -25,8 +25,8 @@ type ignored struct {
 }
 
 // ignoreLine is one line. The library matches what lies below a matched folder, too. That is right for a line that
-// leaves out, and too much for one that takes back: "!logs/" takes back the folder, and not the files in it that another
-// line leaves out. So a line that takes back counts only for what it matches by itself.
+// leaves out, and too much for one that takes back: "!logs/" takes back the folder, and not the files in it that
+// another line leaves out. So a line that takes back counts only for what it matches by itself.
 type ignoreLine struct {
 	matcher *gitignore.Matcher
 	all     bool // it ends in * or **, and so matches each level by itself
@@ -86,7 +86,8 @@ func (i *ignored) enter(folder, rel string) error {
 	return i.read(filepath.Join(folder, ".gitignore"), at)
 }
 
-// read adds the rules of one file. A file that is there and cannot be read is an error: what it leaves out is not known.
+// read adds the rules of one file. A file that is there and cannot be read is an error: what it leaves out is not
+// known.
 func (i *ignored) read(file, at string) error {
 	src, err := files.Read(file, maxIgnoreFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -184,9 +184,9 @@ func byPath(list []Input) map[string]string {
 }
 
 // Check compares a module file with its source, by the record beside it. It is nil when nothing has changed, and when
-// nothing can be told: the module has no record, the record is about other bytes, or they do not lie in a hook's folder.
-// A module that is older than its source is a *StaleError, a record that cannot be read ErrRecord. Check reads files and
-// runs nothing.
+// nothing can be told: the module has no record, the record is about other bytes, or they do not lie in a hook's
+// folder. A module that is older than its source is a *StaleError, a record that cannot be read ErrRecord. Check reads
+// files and runs nothing.
 func Check(module string, content []byte) error {
 	at := RecordPath(module)
 	src, err := files.Read(at, maxRecord)

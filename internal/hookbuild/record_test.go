@@ -166,7 +166,8 @@ func TestCheckComparesContents(t *testing.T) {
 				return
 			}
 			var stale *StaleError
-			if !errors.As(err, &stale) || !errors.Is(err, ErrStale) || Differences(stale.Changes) != c.want || stale.Dir != dir ||
+			if !errors.As(err, &stale) || !errors.Is(err, ErrStale) || Differences(stale.Changes) != c.want ||
+				stale.Dir != dir ||
 				stale.Command() != "belay hook build "+dir {
 				t.Errorf("got %v", err)
 			}
@@ -316,7 +317,8 @@ func TestRecordOfRules(t *testing.T) {
 	}
 	put(t, dir, map[string]string{"rules.yaml": "two"})
 	var stale *StaleError
-	if err := check(); !errors.As(err, &stale) || stale.Command() != "belay rules build "+filepath.Join(dir, "rules.yaml") ||
+	if err := check(); !errors.As(err, &stale) ||
+		stale.Command() != "belay rules build "+filepath.Join(dir, "rules.yaml") ||
 		Differences(stale.Changes) != "rules.yaml has changed" {
 		t.Errorf("got %v", err)
 	}
@@ -324,7 +326,8 @@ func TestRecordOfRules(t *testing.T) {
 		t.Errorf("without its rules nothing can be told: %v, %v", err, check())
 	}
 	// A record leads to no file but the one beside it.
-	record := `{"format":1,"module":"` + phases.ByteDigest([]byte("bytes")) + `","language":"rules","toolchain":"","files":[`
+	record := `{"format":1,"module":"` + phases.ByteDigest([]byte("bytes")) +
+		`","language":"rules","toolchain":"","files":[`
 	for _, files := range []string{``, `{"path":"../x","digest":"` + phases.ByteDigest(nil) + `"}`,
 		`{"path":"..","digest":"` + phases.ByteDigest(nil) + `"}`,
 		`{"path":"a/x","digest":"` + phases.ByteDigest(nil) + `"}`} {

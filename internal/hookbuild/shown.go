@@ -62,7 +62,8 @@ func (s *showing) read() (err error) {
 		return err
 	}
 	if s.sdkFiles > 0 {
-		s.found = append(s.found, Shown{"sdk", fmt.Sprintf("%d files of the SDK that comes with belay, unchanged", s.sdkFiles)})
+		text := fmt.Sprintf("%d files of the SDK that comes with belay, unchanged", s.sdkFiles)
+		s.found = append(s.found, Shown{"sdk", text})
 	}
 	if len(s.found) == 0 {
 		if s.leftOut > 0 {

@@ -64,7 +64,8 @@ var ignoreCases = []struct {
 	want  string
 }{
 	{"nothing", map[string]string{"a": "", "b/c": ""}, "a b/c"},
-	{"names at any depth", map[string]string{".gitignore": "secret.txt\n", "secret.txt": "", "a/secret.txt": "", "a/b": ""},
+	{"names at any depth", map[string]string{".gitignore": "secret.txt\n", "secret.txt": "", "a/secret.txt": "",
+		"a/b": ""},
 		"a/b"},
 	{"anchored", map[string]string{".gitignore": "/secret.txt\na/x\n", "secret.txt": "", "a/secret.txt": "", "a/x": "",
 		"b/a/x": ""}, "a/secret.txt b/a/x"},
@@ -162,7 +163,8 @@ func TestShownSourceIsBounded(t *testing.T) {
 		files map[string]string
 		want  string // of the names, or of the error
 	}{
-		{"what is no text", map[string]string{"a.c": "x", "b.bin": "a\x00b", "c.bin": "\xff" + strings.Repeat("x", 9000)}, "a.c"},
+		{"what is no text", map[string]string{"a.c": "x", "b.bin": "a\x00b", "c.bin": "\xff" + strings.Repeat("x", 9000)},
+			"a.c"},
 		{"a text that is too large", map[string]string{"a.c": "x", "big.json": strings.Repeat("ä", 4000)},
 			"big.json alone is more than 4 KiB"},
 		{"too many", map[string]string{"a": "1", "b": "22", "c": "333", "d": "4444", "e": ""},

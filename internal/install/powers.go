@@ -2,10 +2,10 @@ package install
 
 import "github.com/belay-hooks/belay/hostcalls"
 
-// powers says what a module can do by the calls that it imports, in their order. Calls that look at the action and its
-// configuration, analyse them, say no, ask and cut scopes are in neither list. Reads are calls that answer from elsewhere
-// and change nothing. Beyond are all others: they change an action, speak to the agent or the model, write state, or call
-// something.
+// powers says what a module can do by the calls that it imports, in their order. Calls that look at the action and the
+// configuration, analyse them, say no, ask and cut scopes are in neither list. Reads are calls that answer from
+// elsewhere and change nothing. Beyond are all others: they change an action, speak to the agent or the model, write
+// state, or call something.
 func powers(imports []string) (reads, beyond []string) {
 	for _, name := range imports {
 		c, known := hostcalls.Lookup(name)

@@ -162,7 +162,8 @@ all that it said in DIR/build/compiler.txt. --json lists every error with file, 
 
 Beside the module it writes a record, NAME.wasm.build.json: the digest of each source file.
 Commands that take the module compare it with the source by that record. When a file's content
-has changed since, ` + "`belay test`" + ` builds the module anew, and ` + "`belay hook install`, `upgrade`,\n`propose`, `sign` and `push`" + ` refuse it. With -o the module is a copy to be retained, such as
+has changed since, ` + "`belay test`" + ` builds the module anew, and ` + "`belay hook install`, `upgrade`,\n" +
+			"`propose`, `sign` and `push`" + ` refuse it. With -o the module is a copy to be retained, such as
 a release: it has no record and does not age.`,
 		Example: `  belay hook build
   belay hook build my-hook -o dist/my-hook.wasm
