@@ -397,7 +397,7 @@ func TestPolicyBounds(t *testing.T) {
 			policy(t, k, c.last)
 			_, err := tiers.ParsePolicy([]byte("version: belay/v1\n"+c.first), k.read)
 			if !errors.Is(err, tiers.PolicyUnusable) || !strings.Contains(err.Error(), c.want) ||
-				!strings.Contains(err.Error(), "line ") {
+				!strings.Contains(err.Error(), "trust.yaml:") {
 				t.Errorf("%v, want PolicyUnusable with %q and its line", err, c.want)
 			}
 		})

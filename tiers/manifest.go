@@ -117,7 +117,7 @@ func ParseManifestSource(src []byte) (*Manifest, error) {
 		var e *Error
 		if errors.As(err, &e) {
 			placed := doc.Errorf(e.Field, "%s", e.Text)
-			return nil, manifestError("", placed.Error(), err)
+			return nil, manifestError("", placed.Error(), placed)
 		}
 		return nil, err
 	}

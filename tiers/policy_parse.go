@@ -62,7 +62,7 @@ func NoPolicy() *Policy {
 }
 
 func policyError(err error) error {
-	return &Error{Class: PolicyUnusable, Text: PolicyFile + ": " + clipTo(err.Error(), 400), Cause: err}
+	return &Error{Class: PolicyUnusable, Text: clipTo(strictyaml.At(PolicyFile, err), 400), Cause: err}
 }
 
 type policyParser struct {

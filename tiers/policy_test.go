@@ -89,11 +89,11 @@ func TestPolicyRefuses(t *testing.T) {
 	k := makeKeys(t, 1)
 	const head = "version: belay/v1\nrules:\n- name: a\n"
 	for _, c := range []struct{ name, src, want string }{
-		{"other version", "version: belay/v2\n", "line 1"},
+		{"other version", "version: belay/v2\n", "trust.yaml:1:"},
 		{"empty file", "", "/version"},
-		{"unknown member", "version: belay/v1\ntrust: all\n", "line 2, column 1: /trust: unknown member"},
-		{"unknown member of a seat", head + "  allOf:\n  - publicKey: {file: k0.pub, trusted: true}\n", "line 5"},
-		{"no signers", head + "  limits: {}\n", "line 3, column 3: /rules/0: a rule without signers would trust everybody"},
+		{"unknown member", "version: belay/v1\ntrust: all\n", "trust.yaml:2:1: /trust: unknown member"},
+		{"unknown member of a seat", head + "  allOf:\n  - publicKey: {file: k0.pub, trusted: true}\n", "trust.yaml:5:"},
+		{"no signers", head + "  limits: {}\n", "trust.yaml:3:3: /rules/0: a rule without signers would trust everybody"},
 		{"empty allOf", head + "  allOf: []\n", "would trust everybody"},
 		{"no signer under anyOf", head + "  anyOf: {minimumMatches: 0, signers: []}\n", "lists no signer"},
 		{"threshold nought", head + "  anyOf: {minimumMatches: 0, signers: [{publicKey: {file: k0.pub}}]}\n",
@@ -102,7 +102,7 @@ func TestPolicyRefuses(t *testing.T) {
 			"between 1 and 1"},
 		{"empty seat", head + "  allOf: [{name: x}]\n", "needs publicKey or keyless"},
 		{"missing key file", head + "  allOf:\n  - publicKey: {file: nobody.pub}\n",
-			"line 5, column 17: /rules/0/allOf/0/publicKey/file: cannot be read"},
+			"trust.yaml:5:17: /rules/0/allOf/0/publicKey/file: cannot be read"},
 		{"key outside", head + "  allOf:\n  - publicKey: {file: ../k0.pub}\n", "beside trust.yaml"},
 		{"garbage key", head + "  allOf:\n  - publicKey: {pem: garbage}\n", "not a public key"},
 		{"subject twice", head + "  allOf:\n  - keyless: {issuer: 'https://i.example', subject: {equal: a, regex: b}}\n",

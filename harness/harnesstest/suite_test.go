@@ -144,7 +144,7 @@ func TestRunFails(t *testing.T) {
 			"session.rec:3: the recording was changed"},
 		"testdata":      {"holds neither cases nor recordings"},
 		"testdata/none": {"no such file"},
-		"testdata/typo": {"testdata/typo/cases.yaml: line 5, column 5: /cases/0/wants: unknown member"},
+		"testdata/typo": {"testdata/typo/cases.yaml:5:5: /cases/0/wants: unknown member"},
 	} {
 		exe, err := os.Executable()
 		if err != nil {

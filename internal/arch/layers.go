@@ -29,7 +29,8 @@ func layers() map[string][]string {
 	tools := append([]string{"internal/loader", "internal/builtin"}, lower...)
 	return map[string][]string{
 		"phases":               nil,
-		"internal/strictyaml":  nil,
+		"internal/near":        nil,
+		"internal/strictyaml":  {"internal/near"},
 		"internal/arch":        nil,
 		"internal/leasetable":  {"leases"},
 		"internal/arch/calls":  nil,

@@ -144,7 +144,7 @@ func readManifest(dir string) (*tiers.Manifest, error) {
 	}
 	m, err := tiers.ParseManifestSource(src)
 	if err != nil {
-		return nil, failure(ErrSource, err, "%s: %v", ManifestFile, err)
+		return nil, failure(ErrSource, err, "%s", strictyaml.At(filepath.Join(dir, ManifestFile), err))
 	}
 	return m, nil
 }

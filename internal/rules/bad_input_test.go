@@ -86,7 +86,7 @@ func TestYAMLThatIsNoPlainText(t *testing.T) {
 		{"bytes that are no UTF-8", head + "  - {name: a, when: {}, block: \"é\xe9\"}\n", "rules.yaml:3:34: not valid UTF-8"},
 		{"a control character", head + "  - {name: a, when: {}, block: \"x\x01\"}\n", "rules.yaml:3:34: not YAML"},
 		{"a NUL", head + "  - {name: a\x00, when: {}, block: no}\n", "rules.yaml:3:13: not YAML"},
-		{"UTF-16", "\xff\xfev\x00e\x00", "rules.yaml:1:1: not valid UTF-8"},
+		{"UTF-16", "\xff\xfev\x00e\x00", "rules.yaml:1:1: this is UTF-16: save it as UTF-8"},
 		{"nothing", "", "rules.yaml: /version: must be rules/v1"},
 		{"only a comment", "# x\n", "rules.yaml: /version: must be rules/v1"},
 		{"null", "null\n", "rules.yaml:1:1: /version: must be rules/v1"},

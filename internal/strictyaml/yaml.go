@@ -40,20 +40,28 @@ type Error struct {
 	Reason       string
 }
 
-func (e *Error) Error() string {
-	var b strings.Builder
-	if e.Line > 0 {
-		fmt.Fprintf(&b, "line %d", e.Line)
-		if e.Column > 0 {
-			fmt.Fprintf(&b, ", column %d", e.Column)
+func (e *Error) Error() string { return e.place("line ", ", column ") + e.rest() }
+
+// place is the place, if it is known, with what stands before its line and its column.
+func (e *Error) place(line, column string) string {
+	switch {
+	case e.Line <= 0:
+		if line == ":" {
+			return ": "
 		}
-		b.WriteString(": ")
+		return ""
+	case e.Column <= 0:
+		return line + strconv.Itoa(e.Line) + ": "
 	}
-	if e.Pointer != "" {
-		b.WriteString(e.Pointer + ": ")
+	return line + strconv.Itoa(e.Line) + column + strconv.Itoa(e.Column) + ": "
+}
+
+// rest is the error without its place.
+func (e *Error) rest() string {
+	if e.Pointer == "" {
+		return e.Reason
 	}
-	b.WriteString(e.Reason)
-	return b.String()
+	return e.Pointer + ": " + e.Reason
 }
 
 // Is reports that the error is an ErrInvalid.
@@ -70,9 +78,12 @@ func Parse(src []byte) (*Document, error) {
 	if len(src) > MaxSize {
 		return nil, &Error{Reason: fmt.Sprintf("larger than %d bytes", MaxSize)}
 	}
+	if other := encodingOf(src); other != "" {
+		return nil, &Error{Line: 1, Column: 1, Reason: "this is " + other + ": save it as UTF-8"}
+	}
 	if !utf8.Valid(src) {
 		at := placeOf(src[:firstBad(src)])
-		return nil, &Error{Line: at[0], Column: at[1], Reason: "not valid UTF-8"}
+		return nil, &Error{Line: at[0], Column: at[1], Reason: "not valid UTF-8: save the file as UTF-8"}
 	}
 	loader, err := yaml.NewLoader(bytes.NewReader(src))
 	if err != nil {
@@ -119,13 +130,13 @@ func (d *Document) DecodePart(pointer string, part jsontext.Value, v any) error 
 		reason := "wrong type"
 		switch {
 		case errors.Is(err, json.ErrUnknownName):
-			reason = "unknown member"
+			reason = unknownMember(sem.JSONPointer.LastToken(), sem.GoType)
 		case errors.Is(sem.Err, strconv.ErrSyntax) || errors.Is(sem.Err, strconv.ErrRange):
 			reason = "must be a whole number that fits here"
 		case sem.Err != nil:
 			reason = sem.Err.Error()
 		case sem.GoType != nil:
-			reason = fmt.Sprintf("wrong type: %s does not fit here", kindName(sem.JSONKind))
+			reason = wrongType(sem.JSONKind, sem.GoType)
 		}
 		return d.Errorf(ptr, "%s", reason)
 	}
@@ -324,6 +335,9 @@ func yamlError(src []byte, err error) error {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Column, _ = strconv.Atoi(m[2])
 		e.Reason = "not YAML: " + m[3]
+	}
+	if line, tab := tabAt(src, e.Line); tab > 0 {
+		e.Line, e.Column, e.Reason = line, tab, "not YAML: a tab, and YAML is indented by blanks"
 	}
 	if e.Line == 0 { // it does not say where control characters are
 		before, _, found := bytes.Cut(src, []byte{0})

@@ -120,7 +120,7 @@ func (s *Suite) named(err error) error {
 	if s.file == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", s.file, err)
+	return strictyaml.In(s.file, err)
 }
 
 // Parse decodes a file of cases strictly; errors name the line.

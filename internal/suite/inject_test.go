@@ -71,7 +71,7 @@ func TestInjectedThatMeetsNoCall(t *testing.T) {
 // What can never be made to fail so is said before anything runs.
 func TestInjectedThatNeverHappens(t *testing.T) {
 	for injected, want := range map[string]string{
-		"{call: launch, errno: denied}":                        `line 5, column 17: /cases/0/injected/0/call: there is no hostcall "launch"`,
+		"{call: launch, errno: denied}":                        `s.yaml:5:17: /cases/0/injected/0/call: there is no hostcall "launch"`,
 		"{call: request_tool_call}":                            "fails with errno, or is long",
 		"{call: input_get, errno: denied, long: true}":         "fails with errno, or is long",
 		"{call: request_tool_call, errno: busy}":               `"busy" is not an errno`,
@@ -82,7 +82,7 @@ func TestInjectedThatNeverHappens(t *testing.T) {
 		"{call: http_request, errno: denied}":                  "does not import http_request",
 		"{call: reply, errno: denied}":                         "not legal in pre_tool",
 		"{call: input_get, long: true, every: true}":           "unknown member",
-		"{call: request_tool_call, number: x, errno: pending}": "line 5",
+		"{call: request_tool_call, number: x, errno: pending}": "s.yaml:5:",
 	} {
 		res, err := runSuite(t, askTool+"    injected: ["+injected+"]\n    want: {decision: allow}\n", suite.Options{})
 		if err == nil && len(res.Cases) > 0 {

@@ -238,7 +238,7 @@ func (l *Locator) folder(ctx context.Context, s *Suite, dir string) (*Module, er
 	}
 	m, err := tiers.ParseManifestSource(src)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, hookbuild.ManifestFile), err)
+		return nil, strictyaml.In(filepath.Join(dir, hookbuild.ManifestFile), err)
 	}
 	p := filepath.Join(dir, hookbuild.ModuleFile(m))
 	if !l.Build {

@@ -147,19 +147,19 @@ func TestUnreachableExpectations(t *testing.T) {
 	const head = "cases:\n  - name: one\n    phase: pre_tool\n    action: {tool: exec, args: {}}\n"
 	for name, c := range map[string]struct{ src, want string }{
 		"a decision that it cannot take": {head + "    want: {decision: ask}\n",
-			"s.yaml: line 5, column 12: /cases/0/want/decision: never happens: the hook does not import request_approval"},
+			"s.yaml:5:12: /cases/0/want/decision: never happens: the hook does not import request_approval"},
 		"a policy block": {head + "    want: {decision: block, kind: policy}\n", "does not import block"},
 		"an effect that it cannot have": {head + "    want: {decision: allow, effects: [rewrite]}\n",
-			"line 5, column 39: /cases/0/want/effects/0: never happens"},
+			"s.yaml:5:39: /cases/0/want/effects/0: never happens"},
 		"changes": {head + "    want: {decision: allow, changed: [/args/a]}\n",
 			"does not import rewrite"},
 		"an effect not legal there": {head + "    want: {decision: allow, effects: [retry]}\n",
 			"retry is not legal in pre_tool"},
 		"a phase that it does not serve": {strings.Replace(head, "pre_tool\n    action: {tool: exec, args: {}}",
 			"pre_plan\n    action: {kind: message, text: x}", 1) + "    want: {decision: allow}\n",
-			"line 3, column 5: /cases/0/phase: the hook does not serve pre_plan"},
+			"s.yaml:3:5: /cases/0/phase: the hook does not serve pre_plan"},
 		"a phase before": {head +
-			"    before: [{phase: pre_plan, action: {kind: message, text: x}}]\n    want: {decision: allow}\n", "line 5"},
+			"    before: [{phase: pre_plan, action: {kind: message, text: x}}]\n    want: {decision: allow}\n", "s.yaml:5:"},
 		"a stub that it does not import": {head +
 			"    stubs: [{call: http_request, reply: {}}]\n    want: {decision: allow}\n", "does not import http_request"},
 		"a stub that is not legal there": {strings.Replace(head, "pre_tool\n    action: {tool: exec, args: {}}",
@@ -169,7 +169,7 @@ func TestUnreachableExpectations(t *testing.T) {
 		"a stub of what is worked out": {head +
 			"    stubs: [{call: shell_parse, reply: {}}]\n    want: {decision: allow}\n", "shell_parse has no stub"},
 		"a stub of nothing": {head + "    stubs: [{call: launch, reply: {}}]\n    want: {decision: allow}\n",
-			`line 5, column 14: /cases/0/stubs/0/call: there is no hostcall "launch"`},
+			`s.yaml:5:14: /cases/0/stubs/0/call: there is no hostcall "launch"`},
 		"a stub without an answer": {head + "    stubs: [{call: request_tool_call}]\n    want: {decision: allow}\n",
 			"reply or errno"},
 		"an errno that is none": {head +
@@ -187,14 +187,14 @@ func TestUnreachableExpectations(t *testing.T) {
 		"there and not there": {head + "    want: {decision: allow, action: {/args/a: 1}, absent: [/args/a]}\n",
 			"not wanted there"},
 		"an unknown member": {head + "    want: {decision: allow, fule: 3}\n",
-			"s.yaml: line 5, column 29: /cases/0/want/fule: unknown member"},
+			"s.yaml:5:29: /cases/0/want/fule: unknown member"},
 		"an effect that is none": {head + "    want: {decision: allow, effects: [explode]}\n",
 			"an effect is its kind"},
-		"a number without a recording": {head + "    number: 3\n    want: {decision: allow}\n", "line 5"},
+		"a number without a recording": {head + "    number: 3\n    want: {decision: allow}\n", "s.yaml:5:"},
 		"two of the same name": {head + "    want: {decision: allow}\n" + strings.TrimPrefix(head, "cases:\n") +
-			"    want: {decision: allow}\n", "line 6"},
+			"    want: {decision: allow}\n", "s.yaml:6:"},
 		"a recording that is not there": {"cases:\n  - name: one\n    recording: none.rec\n    want: {decision: allow}\n",
-			"line 3, column 5: /cases/0/recording: none.rec"},
+			"s.yaml:3:5: /cases/0/recording: none.rec"},
 	} {
 		res, err := runSuite(t, c.src, suite.Options{})
 		if err == nil && len(res.Cases) > 0 {
