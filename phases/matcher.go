@@ -68,7 +68,7 @@ func CompileNames(pattern string) (*Matcher, error) {
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
-		return nil, &matcherError{pattern, "not a regular expression (RE2): " + SafeLine(err.Error(), 200)}
+		return nil, &matcherError{pattern, "not a regular expression (RE2), " + SafeLine(strings.TrimPrefix(err.Error(), "error parsing regexp: "), 200)}
 	}
 	return &Matcher{re: re, pattern: pattern}, nil
 }

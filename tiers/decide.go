@@ -96,7 +96,7 @@ func (p *Policy) Evaluate(digest string, manifest *Manifest, facts []Fact, now t
 		}
 		decision.Evidence = append(decision.Evidence, outcome)
 	}
-	partial, outside, lacking := "", "", ""
+	partial, outside, lacking, closed := "", "", "", ""
 	for i := range p.Rules {
 		rule := &p.Rules[i]
 		ruleOutcome := rule.evaluate(manifest, good, attested, now)
@@ -114,6 +114,8 @@ func (p *Policy) Evaluate(digest string, manifest *Manifest, facts []Fact, now t
 			outside = fmt.Sprintf("rule %s: %s", rule.Name, ruleOutcome.Why)
 		case !ruleOutcome.Satisfied && len(ruleOutcome.Counted) > 0 && partial == "":
 			partial = fmt.Sprintf("rule %s: %s", rule.Name, ruleOutcome.Why)
+		case ruleOutcome.closed && closed == "":
+			closed = fmt.Sprintf("rule %s: %s", rule.Name, ruleOutcome.Why)
 		}
 	}
 	if slices.Contains(p.Deny.Digests, digest) {
@@ -141,6 +143,8 @@ func (p *Policy) Evaluate(digest string, manifest *Manifest, facts []Fact, now t
 		return decision.refuse(ThresholdNotMet, partial, nil)
 	case outside != "":
 		return decision.refuse(SignerNotTrusted, outside, nil)
+	case closed != "":
+		return decision.refuse(SignerNotTrusted, closed, nil)
 	}
 	for _, c := range []Code{SignatureInvalid, RootMissing} {
 		if e := worst(c); e != nil {
@@ -219,6 +223,7 @@ type ruleOutcome struct {
 	RuleOutcome
 	outside bool // the rule does not vouch for this hook, with any signer
 	lacking bool // enough signers, and a statement that it requires is missing
+	closed  bool // one of its signers has signed, and that signer's window is not open
 
 	required []*Fact // the statements that it requires
 }
@@ -274,8 +279,35 @@ func (r *Rule) evaluate(manifest *Manifest, good map[string][]Fact, attested []F
 		if len(empty) > 0 {
 			outcome.Why += "; missing " + clipTo(strings.Join(empty, ", "), 300)
 		}
+		if why := closedWindow(slots, good, now); why != "" {
+			outcome.closed, outcome.Why = true, outcome.Why+"; "+why
+		}
 	}
 	return outcome
+}
+
+// closedWindow names the first slot that is not filled only because its window is not open.
+func closedWindow(slots []Slot, good map[string][]Fact, now time.Time) string {
+	for i := range slots {
+		slot := slots[i]
+		if slot.NotBefore.IsZero() && slot.NotAfter.IsZero() {
+			continue
+		}
+		open := slot
+		open.NotBefore, open.NotAfter = time.Time{}, time.Time{}
+		for _, facts := range good {
+			for j := range facts {
+				if slot.fits(&facts[j], now) || !open.fits(&facts[j], now) {
+					continue
+				}
+				if !slot.NotBefore.IsZero() && now.Before(slot.NotBefore) {
+					return slot.String() + " counts from " + slot.NotBefore.Format(time.RFC3339) + " on"
+				}
+				return slot.String() + " counted until " + slot.NotAfter.Format(time.RFC3339)
+			}
+		}
+	}
+	return ""
 }
 
 // required returns the statements that the rule requires, or says which is missing.

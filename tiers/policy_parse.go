@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -173,6 +174,9 @@ func (c policyParser) slot(slot *Slot, at string) error {
 		}
 		var err error
 		if src, err = c.read(key.File, MaxKeyFile); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return c.doc.Errorf(at+"/publicKey/file", "cannot be read: there is no file %s", key.File)
+			}
 			return c.doc.Errorf(at+"/publicKey/file", "cannot be read: %v", err)
 		}
 	}

@@ -21,7 +21,7 @@ const root = "(root)"
 // layers says for every package, or tree of packages (ending in /...), which of
 // belay's own packages it may import. A package that no rule names may not exist.
 func layers() map[string][]string {
-	lower := []string{"phases", "tiers", "leases", "hostcalls", "kernel", "internal/strictyaml"}
+	lower := []string{"internal/near", "phases", "tiers", "leases", "hostcalls", "kernel", "internal/strictyaml"}
 	verifying := "tiers/sigstore" // heavy: only the commands
 	assembled := append([]string{root, "internal/config", "internal/builtin", "internal/hookbuild", "internal/loader"},
 		lower...)
@@ -98,7 +98,7 @@ func layers() map[string][]string {
 		"internal/mcptools": {"phases", "kernel", "internal/config", "internal/toolpins"},
 		"internal/toolpins": {"internal/queue", "client/wire", "phases", "kernel", "kernel/approvals", "internal/files",
 			"internal/statedir"},
-		"internal/config": {"internal/queue", "phases", "tiers", "leases", "internal/statedir", "internal/strictyaml",
+		"internal/config": {"internal/near", "internal/queue", "phases", "tiers", "leases", "internal/statedir", "internal/strictyaml",
 			"internal/yamledit", "kernel/approvals", "internal/httpcall", "internal/redact"},
 		"internal/telemetry":    {"phases", "kernel", "internal/redact"},
 		"cmd/internal/export":   {"phases"},

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/belay-hooks/belay/internal/near"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/internal/yamledit"
 	"github.com/belay-hooks/belay/phases"
@@ -99,10 +100,23 @@ func editBinding(src []byte, name string, change func(*Binding, yamledit.Path) (
 	return edit(src, func(f *File) ([]byte, error) {
 		i := slices.IndexFunc(f.Hooks, func(h Binding) bool { return h.Name == name })
 		if i < 0 {
-			return nil, &Error{Reason: fmt.Sprintf("no hook is bound as %q", name)}
+			return nil, &Error{Reason: notBound(name, f)}
 		}
 		return change(&f.Hooks[i], yamledit.Path{"hooks", i})
 	})
+}
+
+// notBound says that there is no such binding, and which may have been meant.
+func notBound(name string, f *File) string {
+	names := make([]string, len(f.Hooks))
+	for i := range f.Hooks {
+		names[i] = f.Hooks[i].Name
+	}
+	text := fmt.Sprintf("no hook is bound as %q", name)
+	if question := near.Question(name, names); question != "" {
+		return text + "; " + question
+	}
+	return text
 }
 
 // edit changes a file that is valid, into one that is.

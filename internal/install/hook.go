@@ -18,6 +18,7 @@ import (
 	"github.com/belay-hooks/belay/internal/builtin"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/loader"
+	"github.com/belay-hooks/belay/internal/near"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/trust"
 	"github.com/belay-hooks/belay/kernel"
@@ -140,6 +141,9 @@ func (r *Request) file() ([]byte, error) {
 		var names []string
 		for _, h := range hooks.Hooks() {
 			names = append(names, h.Name)
+		}
+		if question := near.Question(name, names); question != "" {
+			return nil, fmt.Errorf("%w: %w; %s", ErrRefused, err, question)
 		}
 		return nil, fmt.Errorf("%w: %w; there are %s", ErrRefused, err, strings.Join(names, ", "))
 	}

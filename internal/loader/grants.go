@@ -37,7 +37,7 @@ func notGranted(lacks []tiers.Lack, remedy string) error {
 	}
 	var texts []string
 	if len(byOperator) > 0 {
-		texts = append(texts, "it imports "+strings.Join(byOperator, ", ")+", not granted by the operator: "+remedy)
+		texts = append(texts, "it imports "+strings.Join(byOperator, ", ")+", not granted by the operator; "+remedy)
 	}
 	if len(byTier) > 0 {
 		texts = append(texts, "it imports "+strings.Join(byTier, ", ")+", and "+why)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/builtin"
+	"github.com/belay-hooks/belay/internal/near"
 	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/trust"
@@ -168,11 +169,24 @@ func grantsFor(m *tiers.Manifest, allowed []string, tier phases.Tier) ([]tiers.G
 		if _, known := hostcalls.Lookup(c.Name); !known {
 			// A slip of the pen would otherwise be a power that the hook silently lacks.
 			return nil, &tiers.Error{Class: tiers.ErrCapability,
-				Text: fmt.Sprintf("%q is not a capability: no hostcall is named so", c.Name)}
+				Text: unknownCapability(c.Name)}
 		}
 		caps = append(caps, c)
 	}
 	return tiers.Effective(m, caps, tier), nil
+}
+
+// unknownCapability says which capability may have been meant.
+func unknownCapability(name string) string {
+	var names []string
+	for _, call := range hostcalls.Table() {
+		names = append(names, call.Name)
+	}
+	text := fmt.Sprintf("%q is not a capability", name)
+	if question := near.Question(name, names); question != "" {
+		return text + "; " + question
+	}
+	return text + ": no hostcall is named so"
 }
 
 func orEmpty(s []string) []string {

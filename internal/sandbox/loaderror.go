@@ -44,8 +44,13 @@ type LoadError struct {
 	Cause error
 }
 
-// Error gives class and text, never the cause.
-func (e *LoadError) Error() string { return e.Class.Error() + ": " + e.Text }
+// Error gives class and text, never the cause. The text of ErrModule has a class of its own.
+func (e *LoadError) Error() string {
+	if e.Class == ErrModule {
+		return e.Text
+	}
+	return e.Class.Error() + ": " + e.Text
+}
 
 // Unwrap makes errors.Is and errors.As work with the class and the cause.
 func (e *LoadError) Unwrap() []error {

@@ -46,7 +46,7 @@ func encodingOf(src []byte) string {
 }
 
 // mostNames is how many names of members a message lists.
-const mostNames = 14
+const mostNames = 20
 
 // unknownMember says which member may have been meant, or which there are.
 func unknownMember(name string, t reflect.Type) string {

@@ -47,6 +47,7 @@ type App struct {
 	word *hookcmd.LastWord       // of this call of Main
 	now  *atomic.Pointer[[]byte] // the invocation that `eval` is deciding
 
+	ran   string   // the command that ran, as it is typed
 	state string   // --state
 	quiet bool     // warnings are not logged, only errors: for a demo
 	last  []func() // run after the answer has been written
@@ -92,7 +93,9 @@ func (a *App) execute(ctx context.Context, args []string) error {
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	return root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	a.ran = cmd.CommandPath()
+	return err
 }
 
 // report prints an error once and turns it into an exit status.
@@ -106,12 +109,15 @@ func (a *App) report(err error) int {
 		if e.text != "" {
 			fmt.Fprintf(a.Err, "belay: %s\n", redact.Label(e.text))
 		}
+		if e.hint == "" && e.text != "" {
+			e.hint = a.nextStep(e)
+		}
 		if e.hint != "" {
 			fmt.Fprintf(a.Err, "  %s\n", redact.Label(e.hint))
 		}
 		return e.code
 	}
-	fmt.Fprintf(a.Err, "belay: %s\n", redact.Label(safe(err.Error())))
+	fmt.Fprintf(a.Err, "belay: %s\n  %s\n", redact.Label(safe(err.Error())), a.nextStep(err))
 	return ExitError
 }
 
@@ -172,7 +178,7 @@ an agent is about to do, and answers allow, allow with changes, ask or block.
 	root.PersistentFlags().StringVar(&a.state, "state", "",
 		"state directory (default $BELAY_HOME, then the XDG state directory)")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError(err.Error(), "`"+cmd.CommandPath()+" --help` lists the flags.")
+		return flagError(cmd, err)
 	})
 	root.SetHelpCommand(a.helpCmd())
 	root.AddCommand(a.connectCmd(), a.disconnectCmd())

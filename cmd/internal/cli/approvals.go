@@ -271,7 +271,7 @@ func findApproval(ctx context.Context, q approver, id string) (approvals.Item, e
 	if len(id) >= whole || len(id) < 4 {
 		it, err := q.Approval(ctx, id, 0)
 		if err != nil {
-			return it, approvalFailure(err)
+			return it, approvalFailureOf(id, err)
 		}
 		return it, nil
 	}

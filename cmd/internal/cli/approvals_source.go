@@ -73,6 +73,15 @@ func (l localQueue) Decide(ctx context.Context, id string, d approvals.Decision)
 	return it, err
 }
 
+// approvalFailureOf is approvalFailure of one item, which it names where there is none.
+func approvalFailureOf(id string, err error) error {
+	var p *client.Error
+	if errors.As(err, &p) && p.Code == wire.CodeNotFound || errors.Is(err, approvals.ErrUnknown) {
+		return failure("there is no approval "+safe(id), "`belay approvals list --all` prints the ids of all that there are.")
+	}
+	return approvalFailure(err)
+}
+
 // approvalFailure says what to do about an error of the queue.
 func approvalFailure(err error) error {
 	var p *client.Error

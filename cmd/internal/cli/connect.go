@@ -17,6 +17,7 @@ import (
 
 	"github.com/belay-hooks/belay/cmd/internal/connect"
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/near"
 	"github.com/belay-hooks/belay/internal/textdiff"
 )
 
@@ -142,6 +143,20 @@ func mayConnect(o connectOptions, verb, name string, root bool) error {
 	return nil
 }
 
+// knownRuntimes says which runtime may have been meant, or which there are.
+func knownRuntimes(name string) string {
+	names := connect.Runtimes()
+	for _, r := range names {
+		if len(name) > 2 && strings.HasPrefix(r, strings.ToLower(name)) {
+			return "Did you mean `belay connect " + r + "`?"
+		}
+	}
+	if r := near.Of(name, names); r != "" {
+		return "Did you mean `belay connect " + r + "`?"
+	}
+	return "It knows " + near.List(names) + ". For another agent see docs/runtimes/generic.md."
+}
+
 func (a *App) connect(ctx context.Context, name string, o connectOptions) error {
 	verb := "connect"
 	if !o.connected {
@@ -149,7 +164,7 @@ func (a *App) connect(ctx context.Context, name string, o connectOptions) error 
 	}
 	if connect.Levels(name) == nil {
 		return usageError(fmt.Sprintf("belay cannot %s %q", verb, safe(name)),
-			"It knows "+strings.Join(connect.Runtimes(), " and ")+".")
+			knownRuntimes(name))
 	}
 	if err := mayConnect(o, verb, name, a.Geteuid() == 0); err != nil {
 		return err

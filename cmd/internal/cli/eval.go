@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -206,8 +207,7 @@ func (a *App) evalAsk(ctx context.Context, options evalOptions) error {
 		}
 	}
 	if d := new(phases.DecodeError); errors.As(err, &d) {
-		return failure("the invocation is not valid: "+safe(d.Error()),
-			"The action counts as blocked. docs/runtimes/generic.md shows the form.")
+		return failure("the invocation is not valid: "+safe(d.Error()), invalidHint(src))
 	} else if p := new(client.Error); errors.As(err, &p) && p.Code == wire.CodeInvocation {
 		return failureBy(err, "The action counts as blocked. docs/runtimes/generic.md shows the form.")
 	} else if err != nil {
@@ -276,6 +276,14 @@ func (a *App) openForEval(ctx context.Context, options evalOptions) (*belay.Bela
 	return a.openState(ctx, dir, opts)
 }
 
+// invalidHint says what an invocation looks like, or what is wrong with the file as a whole.
+func invalidHint(src []byte) string {
+	if bytes.HasPrefix(src, []byte{0xff, 0xfe}) || bytes.HasPrefix(src, []byte{0xfe, 0xff}) {
+		return "The action counts as blocked. The file is UTF-16: save it as UTF-8."
+	}
+	return "The action counts as blocked. docs/runtimes/generic.md shows the form."
+}
+
 // openState opens the state directory and says what to do when that fails.
 func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*belay.Belay, error) {
 	if o.NoHooks { // only looked at, or changed: it has to be there
@@ -297,7 +305,7 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	if errors.Is(err, belay.ErrConfig) {
 		return nil, failureBy(err, "Correct it in "+safe(dir)+"; every action is blocked until then.")
 	}
-	return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
+	return nil, databaseFailure(dir, err)
 }
 
 // parseHook parses FILE.wasm[,priority=N][,config=FILE].

@@ -65,7 +65,7 @@ func (a *App) evalLines(ctx context.Context, host asker, in io.Reader) error {
 		}
 	}
 	if bad > 0 {
-		return failure(fmt.Sprintf("%d of the lines got no verdict", bad), "Their error objects name the line and the place.")
+		return failure(fmt.Sprintf("%d of the lines got no verdict", bad), "Their error objects name the line and the place. Each line is one invocation as a whole.")
 	}
 	return nil
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -39,6 +41,9 @@ func (a *App) eventsProve(ctx context.Context, arg string) error {
 	}
 	defer log.Close()
 	p, err := log.Prove(ctx, seq)
+	if err != nil && strings.HasSuffix(err.Error(), fmt.Sprintf("there is no event %d", seq)) {
+		return failure(fmt.Sprintf("there is no event %d", seq), "`belay events tail` prints the numbers of the newest.")
+	}
 	if err != nil {
 		return failureBy(err, "`belay events verify` says whether the log is sound.")
 	}

@@ -139,7 +139,7 @@ func (a *App) fuzz(ctx context.Context, options fuzzOptions, what string) error 
 	}
 	if err != nil {
 		return failureBy(err,
-			"`belay hook inspect FILE` says what is wrong with a module. A configuration is given with --config FILE.")
+			"`belay hook inspect "+safe(what)+"` says what is wrong with a module. A configuration is given with --config FILE.")
 	}
 	return a.fuzzed(options, res, module, to, files)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/internal/near"
 	"github.com/belay-hooks/belay/internal/rules/code"
 )
 
@@ -101,7 +102,7 @@ func (a *App) hookNew(name string, options hookNewOptions) error {
 	}
 	if !slices.Contains(hookbuild.Languages(), options.lang) {
 		return usageError(fmt.Sprintf("there is no template for %q", safe(options.lang)),
-			"There are "+strings.Join(hookbuild.Languages(), ", ")+".")
+			"There are "+near.List(hookbuild.Languages())+".")
 	}
 	from := &fromRules{}
 	if options.from != "" {
@@ -111,7 +112,7 @@ func (a *App) hookNew(name string, options hookNewOptions) error {
 		}
 	}
 	if err := hookbuild.NewFrom(dir, name, options.lang, from.start); err != nil {
-		return failureBy(err, "")
+		return failureBy(err, "Another name makes another folder, and so does --dir DIR.")
 	}
 	if options.json {
 		made := map[string]any{"dir": dir, "name": name, "lang": options.lang, "missing": hookbuild.Missing(options.lang)}
@@ -219,7 +220,8 @@ func (a *App) hookBuild(ctx context.Context, dir string, options hookBuildOption
 	// to install a hook to learn that it will be refused.
 	info, err := inspectFile(ctx, res.Path)
 	if err != nil {
-		return failureBy(err, "The module was built as "+res.Path+", but belay would refuse it.")
+		return failureBy(err, "The module was built as "+relative(res.Path)+", but belay would refuse it. Mend "+
+			filepath.Join(dir, hookbuild.ManifestFile)+" or the source, and build it again.")
 	}
 	if options.json {
 		out := map[string]any{"path": res.Path, "digest": res.Digest, "size": res.Size, "toolchain": res.Toolchain,

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/hookbuild"
+	"github.com/belay-hooks/belay/tiers"
 )
 
 // notBuilt says why a hook was not built. A program gets every error with its place, on standard output.
@@ -20,8 +21,11 @@ func (a *App) notBuilt(err error, asJSON bool) error {
 			return err
 		}
 	}
-	if !compiled {
-		return failureBy(err, "")
+	switch {
+	case errors.Is(err, tiers.ErrManifest):
+		return failureBy(err, "Mend the manifest; `belay schema manifest` prints what it can say.")
+	case !compiled:
+		return failureBy(err, "docs/HOOKS.md shows a hook from its folder to belay.yaml.")
 	}
 	return failureBy(err, strings.ReplaceAll(safe(refusal.Next), "\n", "\n  "))
 }

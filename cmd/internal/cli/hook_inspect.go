@@ -115,7 +115,7 @@ func inspectFileOrBound(ctx context.Context, dir, what string) (loader.Info, err
 	}
 	info, err := loader.InspectIn(ctx, trustDir(dir), file, pieces, nil)
 	if err != nil {
-		return info, failureBy(fmt.Errorf("%s: %w", what, err), "")
+		return info, failureBy(fmt.Errorf("%s: %w", what, err), "`belay hook build DIR` makes a module of a hook's source; a download may be cut off.")
 	}
 	return info, nil
 }

@@ -119,7 +119,7 @@ func (a *App) hookInstall(ctx context.Context, what string, options hookInstallO
 		return failureBy(err,
 			"`belay hook upgrade NAME FILE.wasm` gives a binding another version of its module; --name binds it beside the other.")
 	} else if err != nil {
-		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
+		return failureBy(err, refusedHint(what, err))
 	}
 	if err := a.tellDaemon(ctx); err != nil {
 		return err
@@ -239,6 +239,17 @@ func (a *App) hookEditCmd(use, short, done string, edit func(src []byte, name st
 	}
 	asJSON = jsonFlag(cmd)
 	return cmd
+}
+
+// refusedHint says what shows why a hook was refused.
+func refusedHint(what string, err error) string {
+	if errors.Is(err, builtin.ErrUnknown) {
+		return "`belay hook list --builtin` lists them."
+	}
+	if errors.Is(err, config.ErrConfig) {
+		return "Nothing was changed. --tools takes an RE2 pattern of belay's names, such as ^exec$; --any-tool takes one of others."
+	}
+	return "`belay hook inspect " + safe(what) + "` shows what the hook asks for and what stands against it. Nothing was changed."
 }
 
 // editConfig replaces belay.yaml as a whole, or leaves it as it was. edit may run

@@ -88,7 +88,7 @@ func (a *App) hookPropose(ctx context.Context, file string, options hookProposeO
 	case errors.Is(err, belay.ErrNoConfig):
 		return failureBy(err, "`belay init` writes a first configuration.")
 	case errors.Is(err, install.ErrRefused):
-		return failureBy(err, "`belay hook inspect` shows what a hook asks for and what stands against it.")
+		return failureBy(err, refusedHint(file, err))
 	case errors.Is(err, approvals.ErrQuota):
 		return failureBy(err, "Wait until a person has decided about some of them.")
 	case err != nil:

@@ -119,7 +119,7 @@ func (a *App) openSigner(ctx context.Context, ref string) (*signing.Signer, erro
 	s, err := signing.OpenKey(src, a.keyPassword(ref, false))
 	switch {
 	case errors.Is(err, signing.ErrPassword):
-		return nil, failureBy(err,
+		return nil, failureBy(fmt.Errorf("%s: %w", ref, err),
 			"The password is asked for on the terminal, or taken from $BELAY_KEY_PASSWORD or $COSIGN_PASSWORD.")
 	case err != nil:
 		return nil, failureBy(fmt.Errorf("%s: %w", ref, err), "--key takes the private half, such as release.key.")

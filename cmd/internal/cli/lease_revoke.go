@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/leases"
 )
 
 func (a *App) leaseRevokeCmd() *cobra.Command {
@@ -25,6 +27,9 @@ func (a *App) leaseRevokeCmd() *cobra.Command {
 				r = client.LeaseRevoke{Prefix: args[0]}
 			}
 			if err := l.RevokeLease(cmd.Context(), r); err != nil {
+				if errors.Is(err, leases.ErrUnknown) {
+					return failure("there is no lease "+safe(args[0]), "`belay lease list --all` prints all that there are.")
+				}
 				return leaseFailure(err)
 			}
 			what := "Lease " + safe(args[0]) + " and everything below it"

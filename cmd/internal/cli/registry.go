@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,8 +93,22 @@ func isRegistry(s string) bool { return strings.HasPrefix(s, oci.Scheme) }
 func parseRegistry(s string) (oci.Reference, error) {
 	ref, err := oci.ParseReference(s)
 	if err != nil {
-		return ref, usageError(safe(err.Error()),
-			"For example oci://ghcr.io/acme/hooks/guard:1.0, or oci://127.0.0.1:5000/guard@sha256:…")
+		hint := "A reference is oci://HOST/REPOSITORY:TAG or …@sha256:DIGEST, such as oci://ghcr.io/acme/hooks/guard:1.0."
+		if !isRegistry(s) {
+			if _, err := oci.ParseReference(oci.Scheme + s); err == nil {
+				hint = "Did you mean " + oci.Scheme + safe(s) + "?"
+			}
+		}
+		var fault *oci.Error
+		text := err.Error()
+		if errors.As(err, &fault) {
+			text = fault.Text
+		}
+		named := strconv.Quote(safe(s))
+		if host, _, _ := strings.Cut(strings.TrimPrefix(s, oci.Scheme), "/"); strings.Contains(host, "@") {
+			named = "this" // a password may stand in it
+		}
+		return ref, usageError(named+" is no reference: "+safe(text), hint)
 	}
 	return ref, nil
 }

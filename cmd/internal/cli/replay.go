@@ -187,7 +187,7 @@ func replayFailure(err error) error {
 	case errors.Is(err, recording.ErrVersion) && errors.As(err, &r):
 		return failureBy(r, "Replay it with the belay that recorded it.")
 	case errors.As(err, &r):
-		return failureBy(r, "Nothing of it counts: what was read before that place may have been changed, too.")
+		return failureBy(r, "Nothing of it counts: what was read before that place may have been changed, too. `belay record` writes recordings.")
 	}
 	return failureBy(err, "")
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/cmd/internal/hookcmd"
@@ -46,6 +47,11 @@ func (a *App) openServed(ctx context.Context, log *slog.Logger, tel *telemetry.T
 			"belay answers this machine only. To reach it from elsewhere, forward the port with something that knows who connects, such as ssh -L.")
 	case errors.Is(err, server.ErrRunning):
 		return nil, failureBy(err, "`belay status` shows it.")
+	case errors.Is(err, server.ErrState):
+		return nil, failureBy(err, "Mend that, or name another state directory with --state or $BELAY_HOME, by a path of at most 80 bytes.")
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, failure("another program listens on "+safe(o.Listen),
+			"End it, or give another port: --listen 127.0.0.1:0 takes a free one, which `belay status` names.")
 	}
 	return nil, failureBy(errors.Join(err, closed), "")
 }

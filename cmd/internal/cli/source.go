@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -203,9 +204,20 @@ func (a *App) openLog(ctx context.Context, dir string) (*statelog.ReadOnly, erro
 			"`belay init` makes a state directory; --state and $BELAY_HOME name another.")
 	}
 	if err != nil {
-		return nil, failureBy(err, "`belay doctor` says what is wrong and what to do about it.")
+		return nil, databaseFailure(dir, err)
 	}
 	return log, nil
+}
+
+// databaseFailure names the database that cannot be opened.
+func databaseFailure(dir string, err error) error {
+	const hint = "`belay doctor` says what is wrong and what to do about it."
+	if _, why, ok := strings.Cut(err.Error(), kernel.ErrUnavailable.Error()+": "); ok && errors.Is(err, kernel.ErrUnavailable) {
+		why = strings.TrimPrefix(why, filepath.Join(dir, dbName)+" ")
+		return &exitError{code: ExitError, text: safe(filepath.Join(dir, dbName) + " cannot be used: " + why), hint: hint,
+			cause: err}
+	}
+	return failureBy(err, hint)
 }
 
 type hostEvents struct{ *belay.Belay }

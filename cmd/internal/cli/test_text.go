@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,6 +41,27 @@ func (a *App) printTest(run *testRun, sum testSummary, o *testOptions) {
 	t.print(a.Out, colors)
 	a.printCover(run)
 	fmt.Fprintf(a.Out, "\n%s\n", sum.text(colors))
+	if hint := testHint(run, sum); hint != "" {
+		fmt.Fprintf(a.Out, "  %s\n", hint)
+	}
+}
+
+// testHint says what to do about what did not pass.
+func testHint(run *testRun, sum testSummary) string {
+	switch {
+	case sum.Errors > 0:
+		return "A suite that cannot be run says where. docs/HARNESS.md lists what a suite can say; `belay schema suite` prints it."
+	case sum.Failed > 0:
+		for i := range run.suites {
+			for k := range run.suites[i].res.Cases {
+				if c := &run.suites[i].res.Cases[k]; c.Status() == "fail" {
+					return "Mend the hook, or what the case wants. `belay test " + safe(filepath.Dir(filepath.Dir(run.suites[i].file))) +
+						" -v --run '" + safe(regexp.QuoteMeta(c.Case)) + "'` runs that case alone."
+				}
+			}
+		}
+	}
+	return ""
 }
 
 func note(s *suiteRun) string {

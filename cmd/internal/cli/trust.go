@@ -122,7 +122,9 @@ func ruleFor(name string, seats []tiers.Slot, minimum int, l limitFlags) (tiers.
 	case minimum == 0 || minimum == len(seats):
 		r.AllOf = seats
 	case minimum < 0 || minimum > len(seats):
-		return r, usageError(fmt.Sprintf("--minimum must be between 1 and %d", len(seats)), "")
+		return r, usageError(fmt.Sprintf("--minimum %d must be between 1 and %d, the number of signers that are given",
+			minimum, len(seats)),
+			"Name every signer of the rule in one command, or give a smaller number.")
 	default:
 		r.AnyOf = &tiers.AnyOf{MinimumMatches: minimum, Signers: seats}
 	}

@@ -45,6 +45,12 @@ not run either. To take it back, edit trust.yaml.`,
 
 func (a *App) trustDeny(options denyOptions) error {
 	deny := tiers.Deny{Digests: options.digests, Signatures: options.signatures}
+	for _, d := range options.digests {
+		if hex, ok := strings.CutPrefix(d, "sha256:"); !ok || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
+			return failure(fmt.Sprintf("--digest %s: a digest is sha256: and 64 hexadecimal digits in lower case", safe(d)),
+				"`belay hook verify FILE` prints it; --file FILE takes that of a file. Nothing was changed.")
+		}
+	}
 	for _, f := range options.files {
 		b, err := readModule(f)
 		if err != nil {

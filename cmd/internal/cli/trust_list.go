@@ -35,7 +35,7 @@ func (a *App) trustPolicy() (*tiers.Policy, error) {
 	}
 	p, err := trustDir(dir).Policy()
 	if err != nil {
-		return nil, failureBy(err, "Until it is mended no hook from outside the binary is loaded.")
+		return nil, failureBy(err, trustAdvice)
 	}
 	return p, nil
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/go-json-experiment/json"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -193,6 +194,8 @@ func networkText(err error) string {
 		return "it took too long"
 	case errors.As(err, &unknown):
 		return "its certificate is signed by no authority that this machine knows"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "nothing listens there"
 	}
 	return phases.SafeLine(err.Error(), 200)
 }

@@ -100,6 +100,9 @@ func openPrivate(src []byte, ask Password) (crypto.PrivateKey, error) {
 	if block == nil {
 		return nil, fmt.Errorf("%w: not a private key in PEM", ErrKey)
 	}
+	if strings.HasSuffix(block.Type, "PUBLIC KEY") || block.Type == "CERTIFICATE" {
+		return nil, fmt.Errorf("%w: it holds a %s", ErrKey, strings.ToLower(block.Type))
+	}
 	encrypted := strings.Contains(block.Type, "ENCRYPTED") ||
 		x509.IsEncryptedPEMBlock(block) //nolint:staticcheck // only asked, to say so
 	priv, err := cryptoutils.UnmarshalPEMToPrivateKey(src, func(bool) ([]byte, error) {

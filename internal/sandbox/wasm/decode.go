@@ -101,13 +101,27 @@ func (p *parser) module() error {
 	return p.finish()
 }
 
+// lookOf says what a file looks like that is no module, by its first bytes.
+func lookOf(b []byte) string {
+	for start, text := range map[string]string{
+		"\x7fELF": "a program of this system (ELF)", "MZ": "a program of Windows", "\xcf\xfa\xed\xfe": "a program of macOS",
+		"\x1f\x8b": "a file that gzip packed", "PK\x03\x04": "a zip file", "!<arch>": "a static library", "#!": "a script",
+		"{": "JSON",
+	} {
+		if strings.HasPrefix(string(b), start) {
+			return "; it looks like " + text
+		}
+	}
+	return ""
+}
+
 func (p *parser) header() error {
 	if len(p.b) < 8 || string(p.b[:4]) != "\x00asm" {
 		if len(p.b) > 0 && strings.HasPrefix(strings.TrimLeft(string(p.b[:min(64, len(p.b))]), " \t\r\n"), "(") {
 			return p.fail(ErrMalformed,
 				"not a WebAssembly binary; it looks like the text format, which has to be assembled first")
 		}
-		return p.fail(ErrMalformed, "not a WebAssembly binary")
+		return p.fail(ErrMalformed, "not a WebAssembly binary%s", lookOf(p.b))
 	}
 	switch v := [4]byte(p.b[4:8]); {
 	case v == [4]byte{1, 0, 0, 0}:
