@@ -45,7 +45,7 @@ func TestNewHooksBuildAndRun(t *testing.T) {
 				}
 			}
 			if lang == "assemblyscript" {
-				test := exec.CommandContext(t.Context(), "node", "--test", "tests/") // what `npm test` runs
+				test := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=tap") // as `npm test` does
 				test.Dir = dir
 				if said, err := test.CombinedOutput(); err != nil || !bytes.Contains(said, []byte("# pass 2")) {
 					t.Errorf("its own tests: %v\n%s", err, said)
