@@ -44,8 +44,14 @@ func Name(state string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return NameAt(path), nil
+}
+
+// NameAt returns the name of the mark of a state directory that need not be there. Preconditions: path is
+// absolute and leads through no link.
+func NameAt(path string) string {
 	digest := sha256.Sum256([]byte(path))
-	return hex.EncodeToString(digest[:16]), nil
+	return hex.EncodeToString(digest[:16])
 }
 
 // Adoption is what stands in keys/: that the database has a mark, and where.
