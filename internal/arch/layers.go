@@ -178,7 +178,7 @@ func layers() map[string][]string {
 			"cmd/internal/dispatch", "internal/peercred",
 			"internal/sink", "internal/statelog"}, assembled...),
 		"cmd/internal/cli": append([]string{"internal/queue", "internal/junit", "internal/page", "internal/reconcile", "internal/daemonapi", "internal/files", "internal/install",
-			"internal/keyring", "internal/confine", "internal/sysinstall", "internal/toolpins",
+			"internal/keyring", "internal/sysinstall", "internal/toolpins",
 			"internal/redaction",
 			"client/wire", verifying, "cmd/internal/activity", "cmd/internal/alarms", "cmd/internal/alone", "cmd/internal/signing", "cmd/internal/hookcmd",
 			"kernel/approvals", "adapters", "adapters/...", "harness/conformance", "internal/fuzz", "internal/recording",

@@ -82,6 +82,10 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 // confine shuts the daemon out of everything but its places, for good, and writes down what is in force.
 func (a *App) confine(ctx context.Context, log *slog.Logger) error {
 	p := a.places()
+	// The daemon's user has no home: high-water marks lie in belay/marks there, beside the users' directories.
+	if err := os.Setenv("XDG_DATA_HOME", filepath.Dir(p.State)); err != nil {
+		return err
+	}
 	report, err := confine.Daemon(confine.Places{Config: p.Config, State: p.State, Run: p.Run})
 	if err != nil {
 		return err
