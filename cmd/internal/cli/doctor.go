@@ -67,7 +67,7 @@ func (a *App) doctor(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	found := a.examine(ctx, dir)
+	found := append(a.examineSystem(ctx), a.examine(ctx, dir)...)
 	failed := false
 	for _, f := range found {
 		failed = failed || f.Status == "fail"

@@ -9,6 +9,8 @@ func errNoSystem() error {
 	return failure("system mode is for Linux", "docs/SERVE.md says how to run a daemon here.")
 }
 
+func (a *App) examineSystem(context.Context) []finding { return nil }
+
 func (a *App) systemInstall(context.Context, systemFlags) error        { return errNoSystem() }
 func (a *App) systemStatus(context.Context, systemFlags) error         { return errNoSystem() }
 func (a *App) systemUpgrade(context.Context, systemFlags) error        { return errNoSystem() }
