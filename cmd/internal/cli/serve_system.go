@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -31,6 +32,7 @@ type machine struct {
 	tel     *telemetry.Telemetry
 	options serveOptions
 	places  system.Places
+	turns   *server.Turns
 	stuck   func(hooks []string) // stops the daemon, to be started again
 
 	mu    sync.Mutex
@@ -61,6 +63,7 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	var once sync.Once
 	var left []string
 	m := &machine{a: a, log: log, tel: tel, options: options, places: a.places(), users: map[int]*userConfig{},
+		turns: server.NewTurns(runtime.GOMAXPROCS(0)),
 		stuck: func(hooks []string) { once.Do(func() { left = hooks; stop() }) }}
 	configs := &systemConfigs{load: a.loadSystem, config: config, at: time.Now()}
 	f := front.New(front.Options{HTTP: http, Frames: frames, Config: configs.now, Open: m.open, Known: m.known, Has: m.has,
@@ -193,7 +196,7 @@ func (m *machine) open(ctx context.Context, uid int, config *system.Config, http
 	}
 	d, err := m.a.openServed(ctx, m.log.With(slog.Int("uid", uid)), m.tel, m.options, server.Options{Dir: dir,
 		User: nameOf(uid), Running: config.Limits.Running, Queue: config.Limits.Waiting, Conns: config.Limits.Connections,
-		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Problem: u.problem}})
+		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Share: m.turns.Share(), Problem: u.problem}})
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ type gate struct {
 	slots    chan struct{}
 	queue    int64 // how many may wait
 	patience time.Duration
+	share    *Share // of the turns that all users of a machine have; nil: this server has the processors for itself
 
 	waiting, decided, refused atomic.Int64
 
@@ -27,10 +28,19 @@ func newGate(running, queue int, patience time.Duration) *gate {
 
 // enter waits for a turn. Without ok there is none, and leave is nil.
 func (g *gate) enter(ctx context.Context) (leave func(), ok bool) {
-	leave = func() { <-g.slots; g.decided.Add(1) }
+	leave = func() {
+		if g.share != nil {
+			g.share.leave()
+		}
+		<-g.slots
+		g.decided.Add(1)
+	}
 	select {
 	case g.slots <- struct{}{}:
-		return leave, true
+		if g.turn(ctx, 0) {
+			return leave, true
+		}
+		<-g.slots
 	default:
 	}
 	if g.waiting.Add(1) > g.queue {
@@ -39,16 +49,32 @@ func (g *gate) enter(ctx context.Context) (leave func(), ok bool) {
 		return nil, false
 	}
 	defer g.waiting.Add(-1)
-	timer := time.NewTimer(g.patience)
+	began, timer := time.Now(), time.NewTimer(g.patience)
 	defer timer.Stop()
 	select {
 	case g.slots <- struct{}{}:
-		return leave, true
+		if g.turn(ctx, max(0, g.patience-time.Since(began))) {
+			return leave, true
+		}
+		<-g.slots
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 	g.refused.Add(1)
 	return nil, false
+}
+
+// turn waits so long for a turn among the users of the machine.
+func (g *gate) turn(ctx context.Context, patience time.Duration) bool {
+	if g.share == nil {
+		return true
+	}
+	if patience == 0 {
+		return g.share.enterNow()
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return g.share.enter(ctx)
 }
 
 // calm returns how many were turned away in an overload that has ended: there is room

@@ -177,6 +177,9 @@ func Open(host Host, o Options) (*Server, error) {
 		health: newHealth(host), logs: newReconciler(o.LogDir)}
 	server.log = server.o.Logger
 	server.gate = newGate(server.o.Running, server.o.Queue, server.o.Patience)
+	if o.Tenant != nil {
+		server.gate.share = o.Tenant.Share
+	}
 	server.routes = server.table()
 	if err := server.open(); err != nil {
 		server.release()

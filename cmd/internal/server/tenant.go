@@ -16,6 +16,8 @@ type Tenant struct {
 	UID int
 	// HTTP and Frames give connections that the user opened at the machine's sockets. The server closes both at its end.
 	HTTP, Frames net.Listener
+	// Share is the user's part of the turns of all users; nil: there are no others.
+	Share *Share
 	// Problem says why the configuration in force is not the one that it should be, or ""; nil: never.
 	Problem func() string
 }
