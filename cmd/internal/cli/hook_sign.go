@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/belay-hooks/belay/cmd/internal/signing"
@@ -89,7 +87,7 @@ func (a *App) hookSign(ctx context.Context, path string, options hookSignOptions
 	if err != nil {
 		return failureBy(err, "Nothing was written.")
 	}
-	out, replaced, err := writeSigned(path, options.output, bundle, signer.Key().ID)
+	out, replaced, err := writeSigned(path, options.output, bundle)
 	if err != nil {
 		return failureBy(err, "")
 	}
@@ -127,9 +125,9 @@ func (a *App) openSigner(ctx context.Context, ref string) (*signing.Signer, erro
 	return s, nil
 }
 
-// writeSigned replaces the bundle that the key made before, of this file or of what it was before; without one it is
-// writeBundle.
-func writeSigned(module, output string, bundle []byte, key string) (name string, replaced bool, err error) {
+// writeSigned replaces the bundle that the same key or identity made before, of this file or of what it was before;
+// without one it is writeBundle.
+func writeSigned(module, output string, bundle []byte) (name string, replaced bool, err error) {
 	if output != "" {
 		name, err = writeBundle(module, output, bundle)
 		return name, false, err
@@ -138,28 +136,15 @@ func writeSigned(module, output string, bundle []byte, key string) (name string,
 	if err != nil {
 		return "", false, err
 	}
+	signer := signing.SignerOf(bundle)
 	for _, e := range have {
-		if e.Kind == tiers.EvidenceBundle && madeBy(e.Data, key) {
+		if e.Kind == tiers.EvidenceBundle && signer != "" && signing.SignerOf(e.Data) == signer {
 			name = filepath.Join(filepath.Dir(module), e.Name)
 			return name, true, statedir.Replace(name, bundle, 0o644)
 		}
 	}
 	name, err = writeBundle(module, output, bundle)
 	return name, false, err
-}
-
-// madeBy reports whether a bundle holds a signature of a file, and names the key. The name is not signed: it only says
-// which file of the signer's own a new signature takes the place of. A bundle with a signed statement is none.
-func madeBy(bundle []byte, key string) bool {
-	var b struct {
-		Material struct {
-			Key struct {
-				Hint string `json:"hint"`
-			} `json:"publicKey"`
-		} `json:"verificationMaterial"`
-		Signature jsontext.Value `json:"messageSignature"`
-	}
-	return json.Unmarshal(bundle, &b) == nil && len(b.Signature) > 0 && b.Material.Key.Hint == key
 }
 
 // writeBundle writes to a name that is free: another signature is never lost.

@@ -125,13 +125,13 @@ func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest 
 	case err != nil:
 		return failureBy(err, "Nothing was written. Look at that service, and try again with a new token.")
 	}
-	out, err := writeBundle(path, options.output, signed.Bundle)
+	out, replaced, err := writeSigned(path, options.output, signed.Bundle)
 	if err != nil {
 		return failureBy(err, "")
 	}
 	if options.json {
 		j := map[string]any{"bundle": out, "digest": digest, "identity": signed.Identity,
-			"signed": signed.Signed.UTC().Format(time.RFC3339)}
+			"signed": signed.Signed.UTC().Format(time.RFC3339), "replaced": replaced}
 		if signed.LogIndex >= 0 {
 			j["log_index"] = signed.LogIndex
 		}
@@ -141,6 +141,9 @@ func (a *App) signKeyless(ctx context.Context, path string, file []byte, digest 
 		safe(signed.Identity.Subject), safe(signed.Identity.Issuer), signed.Signed.UTC().Format(time.RFC3339))
 	if signed.LogIndex >= 0 {
 		fmt.Fprintf(a.Out, "  logged  entry %d\n", signed.LogIndex)
+	}
+	if replaced {
+		fmt.Fprintln(a.Out, "  instead of what this identity had signed before")
 	}
 	return nil
 }

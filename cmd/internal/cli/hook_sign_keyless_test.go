@@ -115,19 +115,21 @@ func TestHookSignKeyless(t *testing.T) {
 		}
 	}
 	if out := sign(token+"\n", "", "-", "--json"); !strings.Contains(out, `"identity":{"issuer":"`+sigstoretest.Issuer+
-		`","subject":"`+sigstoretest.Subject+`"}`) || !strings.Contains(out, "guard.wasm.1.sigstore.json") {
+		`","subject":"`+sigstoretest.Subject+`"}`) || !strings.Contains(out, `"replaced":true`) {
 		t.Errorf("%s", out)
 	}
-	sign("", token, "")                                         // $SIGSTORE_ID_TOKEN
+	// $SIGSTORE_ID_TOKEN
+	if out := sign("", token, ""); !strings.Contains(out, "instead of what this identity had signed before") {
+		t.Errorf("%s", out)
+	}
 	sign("", "not this one", token, "-o", b.path("other.json")) // the flag wins
 	b.run(cli.ExitOK, "", token, secrets, "hook", "sign", b.path("guard.wasm"), "--no-log", "--fulcio-url", b.w.Fulcio.URL,
 		"--timestamp-url", b.w.TSA.URL, "-o", b.path("nolog.json"))
 	if got, want := b.files(),
-		"guard.wasm guard.wasm.1.sigstore.json guard.wasm.2.sigstore.json guard.wasm.sigstore.json nolog.json other.json token.jwt trusted_root.json"; got != want {
+		"guard.wasm guard.wasm.sigstore.json nolog.json other.json token.jwt trusted_root.json"; got != want {
 		t.Errorf("%s", got)
 	}
-	for _, name := range []string{"guard.wasm.sigstore.json", "guard.wasm.1.sigstore.json", "guard.wasm.2.sigstore.json",
-		"other.json", "nolog.json"} {
+	for _, name := range []string{"guard.wasm.sigstore.json", "other.json", "nolog.json"} {
 		src, err := os.ReadFile(b.path(name))
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +146,7 @@ func TestHookSignKeyless(t *testing.T) {
 		sigstoretest.Issuer, "--subject", sigstoretest.Subject, "--rule", "people")
 	out = b.run(cli.ExitOK, "", "", secrets, "hook", "verify", b.path("guard.wasm"))
 	for _, want := range []string{"tier      trusted", "signed by identity:" + sigstoretest.Subject,
-		"rule      yes  people", "guard.wasm.2.sigstore.json: holds"} {
+		"rule      yes  people", "guard.wasm.sigstore.json: holds"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
@@ -168,6 +170,45 @@ func TestHookSignKeyless(t *testing.T) {
 	if out := b.run(cli.ExitError, "", "", nil, "hook", "verify", b.path("alone.wasm")); !strings.Contains(out,
 		"signer_not_trusted") {
 		t.Errorf("%s", out)
+	}
+}
+
+// A new signature takes the place of the identity's own, also after a new build; those of others stay.
+func TestHookSignKeylessAgain(t *testing.T) {
+	b := newBench(t)
+	sign := func(claims map[string]any) string {
+		t.Helper()
+		return b.run(cli.ExitOK, b.w.Token(claims), "", nil,
+			append([]string{"hook", "sign", b.path("guard.wasm"), "--identity-token", "-"}, b.services()...)...)
+	}
+	sign(nil)
+	first, err := os.ReadFile(b.path("guard.wasm.sigstore.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := sign(map[string]any{"email": "mallory@acme.example"}); !strings.Contains(out, "guard.wasm.1.sigstore.json") {
+		t.Errorf("another identity: %s", out)
+	}
+	other, err := os.ReadFile(b.path("guard.wasm.1.sigstore.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile("../../../internal/fuzz/testdata/planted/sound.wasm") // a new build
+	if err == nil {
+		err = os.WriteFile(b.path("guard.wasm"), module, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign(nil)
+	if got, want := b.files(), "guard.wasm guard.wasm.1.sigstore.json guard.wasm.sigstore.json trusted_root.json"; got != want {
+		t.Errorf("%s", got)
+	}
+	if now, err := os.ReadFile(b.path("guard.wasm.sigstore.json")); err != nil || bytes.Equal(now, first) {
+		t.Errorf("the earlier signature is still there, %v", err)
+	}
+	if now, err := os.ReadFile(b.path("guard.wasm.1.sigstore.json")); err != nil || !bytes.Equal(now, other) {
+		t.Errorf("the other identity's signature is another one, %v", err)
 	}
 }
 
