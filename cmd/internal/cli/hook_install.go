@@ -102,7 +102,7 @@ func (a *App) hookInstall(ctx context.Context, what string, options hookInstallO
 			req.ConfigFile, req.ConfigFileOptional = file, file != ""
 		}
 	} else if isRegistry(what) {
-		p, err := a.fetchToInstall(ctx, what, options.registryOptions, options.json)
+		p, err := a.fetchToInstall(ctx, "belay hook install", what, options.registryOptions, options.json)
 		if err != nil {
 			return err
 		}

@@ -141,10 +141,10 @@ func writePulled(path string, module []byte, force bool) error {
 	return nil
 }
 
-// fetchToInstall fetches the hook that `hook install oci://…` installs. It
+// fetchToInstall fetches the hook that command, such as `belay hook install`, is given as oci://…. It
 // takes only a digest: a tag can move, unnoticed, between looking at a hook and
 // installing it.
-func (a *App) fetchToInstall(ctx context.Context, target string, o registryOptions, quiet bool) (*oci.Pulled, error) {
+func (a *App) fetchToInstall(ctx context.Context, command, target string, o registryOptions, quiet bool) (*oci.Pulled, error) {
 	ref, err := parseRegistry(target)
 	if err != nil {
 		return nil, err
@@ -164,7 +164,7 @@ func (a *App) fetchToInstall(ctx context.Context, target string, o registryOptio
 			return nil, registryFailure(err, ref)
 		}
 		return nil, usageError("a tag can be moved to another hook at any time; hooks are installed by digest",
-			"It stands for this one now: belay hook install "+pinned.String())
+			"It stands for this one now: "+command+" "+pinned.String())
 	}
 	p, err := client.Pull(ctx, ref)
 	done()

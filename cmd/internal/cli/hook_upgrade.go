@@ -158,7 +158,7 @@ func (a *App) planUpgrade(ctx context.Context, dir trust.Dir, args []string,
 	case isBuiltin(what):
 		r.Module = what
 	case isRegistry(what):
-		p, err := a.fetchToInstall(ctx, what, options.registryOptions, options.json)
+		p, err := a.fetchToInstall(ctx, "belay hook upgrade "+safe(args[0]), what, options.registryOptions, options.json)
 		if err != nil {
 			return nil, err
 		}
