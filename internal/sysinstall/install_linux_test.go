@@ -180,16 +180,25 @@ func TestWhatAppearsMeanwhileIsNotReplaced(t *testing.T) {
 	needsRoot(t)
 	o := options(t, "v1.0.0")
 	tree := image(t)
-	p, err := tree.Plan(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, tree.Outer(system.ConfigFile), "somebody else's", 0o644)
-	if _, err := p.Apply(context.Background()); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("applied: %v", err)
-	}
-	if got := read(t, tree.Outer(system.ConfigFile)); got != "somebody else's" {
-		t.Errorf("replaced by %q", got)
+	install(t, tree, o)
+	for _, name := range []string{system.ConfigFile, unitDir + "/belay.socket"} {
+		if err := os.Remove(tree.Outer(name)); err != nil {
+			t.Fatal(err)
+		}
+		p, err := tree.Plan(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(t, tree.Outer(name), "another program's", 0o644)
+		if _, err := p.Apply(context.Background()); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: applied: %v", name, err)
+		}
+		if got := read(t, tree.Outer(name)); got != "another program's" {
+			t.Errorf("%s: replaced by %q", name, got)
+		}
+		if err := os.WriteFile(tree.Outer(name), o.Policy.System, 0o644); err != nil { // for the next one
+			t.Fatal(err)
+		}
 	}
 }
 
