@@ -39,6 +39,9 @@ func heldSubject(inv *phases.Invocation) string {
 	}
 	switch inv.Phase {
 	case phases.PreTool:
+		if found, _ := inv.Lines(); len(found.Lines) > 0 {
+			return with(tool, strings.TrimSpace(phases.SafeLine(found.Lines[0].Text, phases.MaxReasonBytes)))
+		}
 		for _, name := range []string{"command", "cmd", "script", "code", "file_path", "notebook_path", "path", "url",
 			"skill"} {
 			if detail := text("/args/" + name); detail != "" {

@@ -21,7 +21,7 @@ func TestHeldAskSaysWhatWaits(t *testing.T) {
 			"exec “ls " + strings.Repeat("x", 197) + "…”"},
 		{phases.PreTool, `{"tool":"write","native_tool":"Write","args":{"file_path":"/a/b","content":"c"}}`, "Write “/a/b”"},
 		{phases.PreTool, `{"tool":"mcp:a:b","native_tool":"mcp__a__b","args":{}}`, "mcp__a__b"},
-		{phases.PreTool, `{"tool":"x","args":{"command":["rm","-rf"]}}`, "x"},
+		{phases.PreTool, `{"tool":"x","args":{"command":["rm","-rf"]}}`, "x “'rm' '-rf'”"},
 		{phases.PostTool, `{"tool":"exec","native_tool":"Bash","args":{"command":"env"},"result":"r"}`,
 			"the output of Bash"},
 		{phases.Spawn, `{"parent":{"agent":"main"},"child":{"agent":"helper","prompt":"p"},"depth":1}`,

@@ -111,10 +111,11 @@ func wordOf(v jsontext.Value) string {
 // decides says what a string is for a person by the name of its member, or of the
 // list that it is in: a command, another word to decide by, or "" for data.
 func decides(at *phases.Place) string {
+	if phases.RunsArgument(at.Name()) {
+		return "command"
+	}
 	name := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(at.Name()))
 	switch name {
-	case "command", "cmd", "script", "shellcommand", "commandline":
-		return "command"
 	case "tool", "server", "program", "executable", "binary", "argv", "agent", "parent", "model", "provider", "machine",
 		"from", "to":
 		return "name"

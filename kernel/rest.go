@@ -83,15 +83,20 @@ func (c *chain) decideRest(judged bool) {
 // staysOpen returns the program by name when the call starts one that reads further commands from its
 // terminal.
 func staysOpen(view *phases.Invocation) (name string, open bool) {
-	text, ok := phases.GetString(view.Action, "/args/command")
-	if !ok || view.Tool() != "exec" {
+	found, ok := view.Lines()
+	if !ok {
 		return "", false
 	}
-	reply, _ := shell.Parse(text)
-	if name, open = reply.StaysOpen(); name == "" {
-		name = "it cannot be told whether this"
+	open = found.More
+	for _, line := range found.Lines {
+		reply, _ := shell.Parse(line.Text)
+		if name, stays := reply.StaysOpen(); name != "" {
+			return name, true
+		} else if stays {
+			open = true
+		}
 	}
-	return name, open
+	return "it cannot be told whether this", open
 }
 
 func (c *chain) say(d phases.Decision, reason string) {

@@ -185,6 +185,29 @@ func TestShellsThatStayOpen(t *testing.T) {
 	}
 }
 
+// A command is found wherever hooks find it: under another name, as words, or beside another one.
+func TestShellsThatStayOpenWhereverTheCommandStands(t *testing.T) {
+	for args, want := range map[string]phases.Decision{
+		`{"cmd":"bash"}`:                         phases.Block,
+		`{"cmd":["bash","-i"]}`:                  phases.Block,
+		`{"command":["python3"]}`:                phases.Block,
+		`{"command":["bash","-c","ls"]}`:         phases.Allow,
+		`{"command":"ls","script":"cd x; bash"}`: phases.Block,
+		`{"command":"","cmd":"bash"}`:            phases.Block,
+		`{"command":7,"cmd":"bash"}`:             phases.Block,
+		`{"commands":["ls","sqlite3"]}`:          phases.Block,
+		`{"commands":["ls","id"]}`:               phases.Allow,
+		`{"shell":"/bin/bash","command":"ls"}`:   phases.Allow,
+		`{"text":"bash"}`:                        phases.Allow,
+	} {
+		h := newHost(t, nil)
+		v := h.invoke(t, callOf("codex", "Bash", args), kernel.InvokeOptions{UnseenInput: true})
+		if v.Decision != want {
+			t.Errorf("%s: %s: %s", args, v.Decision, v.Reason)
+		}
+	}
+}
+
 // What a hook of the queue asks is not for the runtime to put to the person, and what others ask is.
 func TestQueuedQuestionsAreNotDelegated(t *testing.T) {
 	ask := func(name string, queued bool) hook {

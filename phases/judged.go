@@ -58,8 +58,7 @@ func (inv *Invocation) judge(tool string) judged {
 		j.foreign = inv.takesCode()
 		j.findCommands(args)
 		j.choose()
-		if !j.more && len(j.code) == 0 && len(j.commands) == 1 &&
-			(j.commands[0] == "/args/command" || j.commands[0] == "/args/cmd") {
+		if !j.more && len(j.code) == 0 && len(j.commands) == 1 && j.commands[0] == firstPlace(inv.Action) {
 			return judged{} // where a command is looked for anyway
 		}
 		return j

@@ -23,6 +23,10 @@ func TestCallsAreJudgedByWhatTheyCarry(t *testing.T) {
 		{"claude-code", "Monitor", `{"command":"tail -f x"}`, "exec", ""},
 		{"custom", "exec", `{"command":"ls","script":"rm -rf /"}`, "exec",
 			`{"commands":["/args/command"],"code":["/args/script"]}`},
+		// Of two places the first one counts, even where it holds none: then the second one is named.
+		{"custom", "exec", `{"command":"","cmd":"ls"}`, "exec", `{"commands":["/args/cmd"]}`},
+		{"custom", "exec", `{"command":1,"cmd":"ls"}`, "exec", `{"commands":["/args/cmd"]}`},
+		{"custom", "exec", `{"command":null,"cmd":["ls","-l"]}`, "exec", `{"commands":["/args/cmd"]}`},
 		// Other languages than the shell's.
 		{"claude-code", "PowerShell", `{"command":"ls"}`, "exec", `{"code":["/args/command"],"foreign":true}`},
 		{"claude-code", "REPL", `{"code":"1"}`, "exec", `{"code":["/args/code"],"foreign":true}`},

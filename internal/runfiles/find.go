@@ -13,10 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/files"
@@ -66,48 +64,11 @@ func Of(inv *phases.Invocation) []File {
 	}
 	r := runs{cwd: filepath.Clean(inv.CWD), seen: map[string]bool{}}
 	r.places()
-	for _, text := range commandsOf(inv) {
-		r.command(text, r.cwd, 0)
+	found, _ := inv.Lines()
+	for _, line := range found.Lines {
+		r.command(line.Text, r.cwd, 0)
 	}
 	return r.files
-}
-
-// commandsOf returns the commands of a shell that a call carries.
-func commandsOf(inv *phases.Invocation) (out []string) {
-	if !slices.Contains(inv.ToolNames(), "exec") {
-		return nil
-	}
-	doc, err := phases.Document(*inv, nil)
-	if err != nil {
-		return nil
-	}
-	ptrs := []string{"/args/command", "/args/cmd"}
-	for _, list := range []string{"/judged/commands", "/judged/code"} {
-		for i := range 64 {
-			ptr, ok := phases.GetString(doc, phases.Join(list, strconv.Itoa(i)))
-			if !ok {
-				break
-			}
-			ptrs = append(ptrs, ptr)
-		}
-	}
-	for _, ptr := range slices.Compact(ptrs) {
-		v, ok := phases.Get(doc, ptr)
-		if !ok {
-			continue
-		}
-		var text string
-		var words []string
-		if json.Unmarshal(v, &text) == nil {
-			out = append(out, text)
-		} else if json.Unmarshal(v, &words) == nil {
-			for i, w := range words {
-				words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-			}
-			out = append(out, strings.Join(words, " "))
-		}
-	}
-	return out
 }
 
 // runs collects the files that commands run.
