@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -31,19 +33,56 @@ type machine struct {
 	log    *bytes.Buffer
 }
 
+// inside names the variable that tells a process of a namespace of its own from the first one, and says to it where the
+// programs are.
+const inside = "BELAY_TEST_NAMESPACE"
+
+// programs returns the directory of the programs, which are built once for all tests.
+var programs = sync.OnceValues(func() (string, error) {
+	built.Store(true)
+	dir, err := os.MkdirTemp("", "programs")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-trimpath", "-o", dir, "../../belay", "../../belay-hook", "./testdata/try",
+		"./testdata/flood")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", errors.Join(fmt.Errorf("%w: %s", err, out), os.RemoveAll(dir))
+	}
+	return dir, nil
+})
+
+// built: programs was called.
+var built atomic.Bool
+
+// TestMain removes the programs at the end.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.Load() {
+		if dir, err := programs(); err == nil {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	os.Exit(code)
+}
+
 // inNamespace runs the calling test again as root of a mount namespace of its own. There it returns true, and the test
 // goes on; in the first process it returns false when the other has ended, and has reported what failed there.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
-	const inside = "BELAY_TEST_NAMESPACE"
 	if os.Getenv(inside) != "" {
 		return true
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("system mode is tried as root, with users of its own: run this test as root")
 	}
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
 	self := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	self.Env = append(os.Environ(), inside+"=1")
+	self.Env = append(os.Environ(), inside+"="+dir)
 	self.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	out, err := self.CombinedOutput()
 	if err != nil {
@@ -54,7 +93,7 @@ func inNamespace(t *testing.T) bool {
 	return false
 }
 
-// newMachine builds the programs, makes a root directory for them, and installs belay there.
+// newMachine makes a root directory with users and the programs.
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
@@ -90,11 +129,7 @@ func newMachine(t *testing.T) *machine {
 	for user, uid := range map[string]int{"alice": alice, "bob": bob, "mallet": mallet} {
 		m.must(os.Chown(m.path("home", user), uid, uid))
 	}
-	build := exec.Command("go", "build", "-trimpath", "-o", m.path("usr/local/bin"), "../../belay", "../../belay-hook", "./testdata/try")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	m.must(os.CopyFS(m.path("usr/local/bin"), os.DirFS(os.Getenv(inside))))
 	return m
 }
 
