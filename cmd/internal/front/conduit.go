@@ -10,7 +10,9 @@ type conduit struct {
 	addr  net.Addr
 	conns chan net.Conn
 	done  chan struct{}
-	once  sync.Once
+
+	mu     sync.Mutex // so that nothing is handed over behind Close, which would be answered by no server
+	closed bool
 }
 
 // newConduit returns a conduit in which at most so many connections wait to be accepted.
@@ -21,10 +23,10 @@ func newConduit(addr net.Addr, waiting int) *conduit {
 // give hands a connection over, and reports whether there was a place for it. It never waits: a user whose connections
 // are all taken keeps no other one's from being accepted.
 func (c *conduit) give(conn net.Conn) bool {
-	select {
-	case <-c.done:
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		return false
-	default:
 	}
 	select {
 	case c.conns <- conn:
@@ -51,7 +53,12 @@ func (c *conduit) Accept() (net.Conn, error) {
 
 // Close implements net.Listener, and ends the connections that wait.
 func (c *conduit) Close() error {
-	c.once.Do(func() { close(c.done) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.closed = true
+		close(c.done)
+	}
 	for {
 		select {
 		case conn := <-c.conns:

@@ -188,7 +188,7 @@ func (f *Front) tenant(ctx context.Context, uid int, config *system.Config) (*te
 		}
 	}
 	if !f.o.Has(uid) {
-		if n, err := f.o.Known(); err != nil || n >= config.Users.Max {
+		if n, err := f.o.Known(); err != nil || n+f.begun() >= config.Users.Max {
 			return nil, errors.New("as many users as may ask have a state directory: users.max of " + system.ConfigFile)
 		}
 	}
@@ -197,6 +197,17 @@ func (f *Front) tenant(ctx context.Context, uid int, config *system.Config) (*te
 	f.tenants[uid] = t
 	f.work.Go(func() { f.run(ctx, uid, config, t) })
 	return t, nil
+}
+
+// begun counts the users whose first server is being opened, and who have no state directory yet. Preconditions: f.mu is
+// held.
+func (f *Front) begun() (n int) {
+	for uid, t := range f.tenants {
+		if t.why == nil && !f.o.Has(uid) {
+			n++
+		}
+	}
+	return n
 }
 
 // run serves a user until the end. A server that cannot be opened, or ends, refuses the user's connections for a while:

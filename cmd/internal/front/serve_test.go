@@ -64,7 +64,8 @@ type rig struct {
 	opened atomic.Int64
 	users  sync.Map // uid -> true: has a state directory
 	fail   atomic.Bool
-	silent atomic.Bool // servers accept nothing
+	silent atomic.Bool                   // servers accept nothing
+	slow   atomic.Pointer[chan struct{}] // when not nil: no server opens before it is closed
 }
 
 func start(t *testing.T) *rig {
@@ -95,6 +96,9 @@ func start(t *testing.T) *rig {
 		},
 		Open: func(_ context.Context, uid int, _ *system.Config, http, frames net.Listener) (front.Tenant, error) {
 			r.opened.Add(1)
+			if slow := r.slow.Load(); slow != nil {
+				<-*slow
+			}
 			if r.fail.Load() {
 				return nil, errors.New("broken")
 			}
@@ -208,6 +212,35 @@ func TestUsersAreBounded(t *testing.T) {
 	}
 	if got := r.ask(t, 1001, daemonapi.SocketName, "again"); got != "1001 again\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Users who come at the same time count, too, before any of them has a state directory.
+func TestUsersWhoComeAtOnceAreBounded(t *testing.T) {
+	r := start(t)
+	slow := make(chan struct{})
+	r.slow.Store(&slow)
+	var waiting []net.Conn
+	for uid := 1000; uid < 1003; uid++ {
+		c := r.dial(t, uid, daemonapi.SocketName)
+		defer c.Close()
+		waiting = append(waiting, c)
+		for deadline := time.Now().Add(5 * time.Second); int(r.opened.Load()) < len(waiting); {
+			if time.Now().After(deadline) {
+				t.Fatal("no server is opened")
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if got := r.ask(t, 1003, daemonapi.SocketName, "hello"); !strings.Contains(got, "users.max") {
+		t.Errorf("%q", got)
+	}
+	close(slow)
+	for i, c := range waiting {
+		_, _ = io.WriteString(c, "hello\n")
+		if got, _ := bufio.NewReader(c).ReadString('\n'); got != strconv.Itoa(1000+i)+" hello\n" {
+			t.Errorf("%d: %q", i, got)
+		}
 	}
 }
 
