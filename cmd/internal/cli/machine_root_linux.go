@@ -12,8 +12,11 @@ import (
 // asDaemon drops root's rights for those of the daemon's user, where root works on a state directory of system mode.
 // Files that root made there would be out of the daemon's reach, and a link in it would have root write elsewhere.
 func (a *App) asDaemon(dir string) error {
-	if a.Geteuid() != 0 || !files.Contains(a.places().State, dir) {
+	if a.Geteuid() != 0 {
 		return nil
+	}
+	if inside, err := isInside(a.places().State, dir); err != nil || !inside {
+		return err
 	}
 	fi, err := os.Lstat(a.places().State)
 	if err != nil {
@@ -27,6 +30,23 @@ func (a *App) asDaemon(dir string) error {
 		return failureBy(fmt.Errorf("root's rights cannot be dropped: %w", err), "")
 	}
 	return os.Setenv("HOME", filepath.Clean(a.places().State))
+}
+
+// isInside reports whether a directory is the state directory or below it, by its name or by where links lead: the
+// daemon's user makes names below it, and anyone elsewhere a link into it.
+func isInside(state, dir string) (bool, error) {
+	if files.Contains(state, dir) {
+		return true, nil
+	}
+	wd := string(filepath.Separator)
+	root, err := files.RealPath(wd, state)
+	if err == nil {
+		dir, err = files.RealPath(wd, dir)
+	}
+	if err != nil {
+		return false, failureBy(err, "root works on no directory whose place cannot be told.")
+	}
+	return files.Contains(root, dir), nil
 }
 
 // dropTo drops root's rights for good, in every thread of this process.

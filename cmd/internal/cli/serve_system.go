@@ -32,6 +32,7 @@ type machine struct {
 	tel     *telemetry.Telemetry
 	options serveOptions
 	places  system.Places
+	configs *systemConfigs
 	turns   *server.Turns
 	stuck   func(hooks []string) // stops the daemon, to be started again
 
@@ -63,10 +64,10 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	var once sync.Once
 	var left []string
 	m := &machine{a: a, log: log, tel: tel, options: options, places: a.places(), users: map[int]*userConfig{},
-		turns: server.NewTurns(runtime.GOMAXPROCS(0)),
-		stuck: func(hooks []string) { once.Do(func() { left = hooks; stop() }) }}
-	configs := &systemConfigs{load: a.loadSystem, config: config, at: time.Now()}
-	f := front.New(front.Options{HTTP: http, Frames: frames, Config: configs.now, Open: m.open, Known: m.known, Has: m.has,
+		configs: &systemConfigs{load: a.loadSystem, config: config, at: time.Now()},
+		turns:   server.NewTurns(runtime.GOMAXPROCS(0)),
+		stuck:   func(hooks []string) { once.Do(func() { left = hooks; stop() }) }}
+	f := front.New(front.Options{HTTP: http, Frames: frames, Config: m.configs.now, Open: m.open, Known: m.known, Has: m.has,
 		Logger: log})
 	fmt.Fprintf(a.Err, "belay: serving the users of this machine on %s\n", safe(m.places.Run))
 	reload := func(context.Context) error { return m.derive() }
@@ -171,6 +172,15 @@ func (c *systemConfigs) now() (*system.Config, error) {
 	return c.config, c.err
 }
 
+// fresh reads system.yaml in any case.
+func (c *systemConfigs) fresh() (*system.Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.config, c.err = c.load()
+	c.at = time.Now()
+	return c.config, c.err
+}
+
 func (m *machine) has(uid int) bool {
 	_, err := os.Lstat(system.UserDir(m.places.State, uid))
 	return err == nil
@@ -190,19 +200,17 @@ func (m *machine) open(ctx context.Context, uid int, config *system.Config, http
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	u := &userConfig{dir: dir, places: m.places, reviewers: config.ReviewersOf(uid, system.Directory{})}
-	if err := u.derive(); err != nil {
+	u, err := m.follow(uid, dir)
+	if err != nil {
 		return nil, err
 	}
 	d, err := m.a.openServed(ctx, m.log.With(slog.Int("uid", uid)), m.tel, m.options, server.Options{Dir: dir,
 		User: nameOf(uid), Running: config.Limits.Running, Queue: config.Limits.Waiting, Conns: config.Limits.Connections,
 		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Share: m.turns.Share(), Problem: u.problem}})
 	if err != nil {
+		m.leave(uid)
 		return nil, err
 	}
-	m.mu.Lock()
-	m.users[uid] = u
-	m.mu.Unlock()
 	return &tenantServer{served: d, machine: m, uid: uid}, nil
 }
 
@@ -229,9 +237,7 @@ func (t *tenantServer) Serve(ctx context.Context) error {
 
 // Close implements front.Tenant.
 func (t *tenantServer) Close() error {
-	t.machine.mu.Lock()
-	delete(t.machine.users, t.uid)
-	t.machine.mu.Unlock()
+	t.machine.leave(t.uid)
 	return t.served.Close()
 }
 

@@ -28,7 +28,7 @@ import (
 type userConfig struct {
 	dir       string // the user's state directory
 	places    system.Places
-	reviewers []string
+	reviewers func() ([]string, error) // as system.yaml says at present
 
 	mu  sync.Mutex
 	bad string // why the files are not those of the organisation; "" when they are
@@ -59,6 +59,10 @@ func (u *userConfig) write() error {
 	if err != nil {
 		return fmt.Errorf("the organisation's configuration: %w", err)
 	}
+	reviewers, err := u.reviewers()
+	if err != nil {
+		return err
+	}
 	path := filepath.Join(u.dir, config.FileName)
 	before, err := readIf(path)
 	if err != nil {
@@ -69,7 +73,7 @@ func (u *userConfig) write() error {
 	if err != nil {
 		return err
 	}
-	file, from, err := layers.Derive(layers.Sources{Organisation: org, Dir: u.places.Config, Reviewers: u.reviewers,
+	file, from, err := layers.Derive(layers.Sources{Organisation: org, Dir: u.places.Config, Reviewers: reviewers,
 		Before: before, Origin: origin})
 	if err != nil {
 		return fmt.Errorf("the organisation's configuration: %w", err)
@@ -122,6 +126,33 @@ func replaceIf(path string, before, now []byte) error {
 	return statedir.Replace(path, now, 0o600)
 }
 
+// follow derives the files of a user, who from now on is among those whose files follow the organisation's. It is so
+// before the files are read: what root changes meanwhile is not missed.
+func (m *machine) follow(uid int, dir string) (*userConfig, error) {
+	u := &userConfig{dir: dir, places: m.places, reviewers: func() ([]string, error) {
+		c, err := m.configs.fresh()
+		if err != nil {
+			return nil, err
+		}
+		return c.ReviewersOf(uid, system.Directory{}), nil
+	}}
+	m.mu.Lock()
+	m.users[uid] = u
+	m.mu.Unlock()
+	if err := u.derive(); err != nil {
+		m.leave(uid)
+		return nil, err
+	}
+	return u, nil
+}
+
+// leave has the files of a user follow no more.
+func (m *machine) leave(uid int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.users, uid)
+}
+
 // derive has every open user's files follow the organisation's.
 func (m *machine) derive() error {
 	m.mu.Lock()
@@ -166,7 +197,7 @@ func (m *machine) watch(ctx context.Context) {
 // written tells versions of the organisation's files apart, without reading them.
 func (m *machine) written() string {
 	all := ""
-	for _, name := range []string{config.FileName, tiers.PolicyFile} {
+	for _, name := range []string{config.FileName, tiers.PolicyFile, system.File} {
 		fi, err := os.Stat(filepath.Join(m.places.Config, name))
 		if err != nil {
 			all += "none "

@@ -2,6 +2,7 @@ package front
 
 import (
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,7 +19,8 @@ func (m marked) Close() error { m.closed.Add(1); return nil }
 // A connection that is handed over while the server ends is refused, accepted or closed: it never waits for an answer
 // that no server gives.
 func TestNothingStaysInAConduit(t *testing.T) {
-	for range 1000 {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16)) // so that more threads meet than there are processors
+	for range 20_000 {
 		c := newConduit(nil, 2)
 		var all sync.WaitGroup
 		var taken, closed atomic.Int64

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/system"
+)
+
+const orgConfig = `version: belay/v1
+hooks:
+  - {name: command-guard, module: "builtin:command-guard", capabilities: []}
+reviewers:
+  - {name: carol, key: "ed25519:O2onvM62pC1io6jQKm8Nc2UyFXcd4kOmOsBIoYtZ2ik="}
+  - {name: dave, key: "ed25519:zswVB9wd3XKVlRwpCIjwla25BE0bc9aW5t8GXWg71Pw="}
+`
+
+// Whose signature counts for a user follows system.yaml while the user's server is open, as belay.yaml does. The files
+// of a user follow from before they are first read, so that no change is missed.
+func TestReviewersFollowSystemConfig(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, config.FileName), []byte(orgConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"carol", "dave"}
+	m := &machine{places: system.Places{Config: root}, users: map[int]*userConfig{}}
+	m.configs = &systemConfigs{at: time.Now(), config: new(system.Config), load: func() (*system.Config, error) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.users[1000] == nil {
+			t.Error("system.yaml was read before the user's files follow it")
+		}
+		return &system.Config{Reviewers: map[string][]string{"1000": names}}, nil
+	}}
+	inForce := func() (out []string) {
+		src, err := os.ReadFile(filepath.Join(dir, config.FileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := config.Parse(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range f.Reviewers {
+			out = append(out, r.Name)
+		}
+		return out
+	}
+	if _, err := m.follow(1000, dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := inForce(); !slices.Equal(got, names) {
+		t.Errorf("%v", got)
+	}
+	names = []string{"dave"}
+	before := m.written()
+	if err := os.WriteFile(filepath.Join(root, system.File), []byte("changed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if m.written() == before {
+		t.Error("a change of system.yaml is not seen")
+	}
+	if err := m.derive(); err != nil {
+		t.Fatal(err)
+	}
+	if got := inForce(); !slices.Equal(got, names) {
+		t.Errorf("%v, want %v", got, names)
+	}
+	if m.leave(1000); len(m.users) != 0 {
+		t.Error("a user who left is still followed")
+	}
+}
