@@ -89,7 +89,12 @@ func (f *framed) ask(ctx context.Context, question []byte, kind daemonapi.FrameK
 	if err != nil {
 		return true, err
 	}
-	got, body, err := daemonapi.Exchange(ctx, conn, question)
+	var look func(string) daemonapi.Found
+	if f.dir == daemonapi.SystemDir { // the daemon has another uid, and cannot look by itself
+		daemonapi.TellsFiles(question)
+		look = daemonapi.LookAt
+	}
+	got, body, err := daemonapi.Exchange(ctx, conn, question, look)
 	if err != nil || ctx.Err() != nil {
 		_ = conn.Close()
 	} else {

@@ -31,41 +31,70 @@ func DialFrames(ctx context.Context, dir string) (Conn, error) {
 // Exchange sends one question, a whole frame, and reads the answer to it. It leaves the connection as
 // it was for the next question, unless ctx has ended; after an error, which is ErrSick, it is of no use.
 // ctx bounds the exchange. Exchange is not safe for concurrent use on one connection.
-func Exchange(ctx context.Context, conn Conn, question []byte) (FrameKind, []byte, error) {
+//
+// look answers what the daemon asks meanwhile, if the question has FlagFiles. It may hang: the daemon does not wait for
+// it, and neither does Exchange.
+func Exchange(ctx context.Context, conn Conn, question []byte, look func(path string) Found) (FrameKind, []byte,
+	error) {
 	_ = conn.SetDeadline(time.Time{}) // one of before
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := conn.Write(question); err != nil {
 		return 0, nil, sick(ctx, err)
 	}
-	kind, body, err := readAnswer(conn)
-	if err != nil {
-		return 0, nil, sick(ctx, err)
+	in, teller := frameReader{r: conn}, teller{conn: conn, look: look}
+	defer teller.end()
+	for {
+		h, body, err := in.next(look != nil)
+		if err == nil && h.Kind == FrameLook {
+			if err = teller.tell(string(body)); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return 0, nil, sick(ctx, err)
+		}
+		return h.Kind, body, nil
 	}
-	return kind, body, nil
 }
 
-// readAnswer reads a whole frame and not a byte more. The first read takes a whole small answer.
-func readAnswer(r io.Reader) (FrameKind, []byte, error) {
-	first := make([]byte, FrameHeader+1<<10)
-	n, err := io.ReadAtLeast(r, first, FrameHeader)
-	if err != nil {
-		return 0, nil, err
-	}
-	h, err := decodeAnswer([FrameHeader]byte(first))
-	if err != nil {
-		return 0, nil, err
-	}
-	have := first[FrameHeader:n]
-	if len(have) >= h.Length {
-		if len(have) > h.Length {
-			return 0, nil, fmt.Errorf("%w: it sent more than one answer", ErrFrame)
+// frameReader reads whole frames, and of the answer not a byte more. The first read takes a whole small answer.
+type frameReader struct {
+	r    io.Reader
+	have []byte // read and not used yet
+}
+
+// next returns the next frame: an answer or, with looks, a FrameLook.
+func (f *frameReader) next(looks bool) (Header, []byte, error) {
+	if len(f.have) < FrameHeader {
+		first := make([]byte, FrameHeader+1<<10)
+		n := copy(first, f.have)
+		m, err := io.ReadAtLeast(f.r, first[n:], FrameHeader-n)
+		if err != nil {
+			return Header{}, nil, err
 		}
-		return h.Kind, have, nil
+		f.have = first[:n+m]
 	}
-	rest, err := ReadBody(r, h.Length-len(have))
+	decode := decodeAnswer
+	if looks && FrameKind(f.have[2]) == FrameLook {
+		decode = decodeLook
+	}
+	h, err := decode([FrameHeader]byte(f.have))
 	if err != nil {
-		return 0, nil, err
+		return Header{}, nil, err
 	}
-	return h.Kind, append(have, rest...), nil
+	have := f.have[FrameHeader:]
+	f.have = nil
+	if len(have) >= h.Length {
+		have, f.have = have[:h.Length:h.Length], have[h.Length:]
+		if len(f.have) > 0 && h.Kind != FrameLook {
+			return Header{}, nil, fmt.Errorf("%w: it sent more than one answer", ErrFrame)
+		}
+		return h, have, nil
+	}
+	rest, err := ReadBody(f.r, h.Length-len(have))
+	if err != nil {
+		return Header{}, nil, err
+	}
+	return h, append(have[:len(have):len(have)], rest...), nil
 }

@@ -53,7 +53,7 @@ func TestConnections(t *testing.T) {
 	}
 	_ = conn.SetDeadline(time.Time{})
 	time.AfterFunc(20*time.Millisecond, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	if _, _, err := daemonapi.Exchange(t.Context(), conn, []byte("question")); !errors.Is(err, daemonapi.ErrSick) {
+	if _, _, err := daemonapi.Exchange(t.Context(), conn, []byte("question"), nil); !errors.Is(err, daemonapi.ErrSick) {
 		t.Errorf("a deadline that comes while it reads: %v", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
@@ -82,7 +82,7 @@ func TestLimitsInErrors(t *testing.T) {
 		_, _ = there.Read(make([]byte, 9))
 		_, _ = there.Write(header[:])
 	}()
-	if _, _, err := daemonapi.Exchange(t.Context(), here, []byte("x")); !errors.Is(err, daemonapi.ErrSick) ||
+	if _, _, err := daemonapi.Exchange(t.Context(), here, []byte("x"), nil); !errors.Is(err, daemonapi.ErrSick) ||
 		!strings.Contains(err.Error(), strconv.Itoa(daemonapi.MaxAnswer)) {
 		t.Error(err)
 	}

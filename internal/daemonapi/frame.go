@@ -35,6 +35,12 @@ const (
 	FrameProblem FrameKind = 0x83 // to either: why there is none of these
 )
 
+// While a question with FlagFiles is open, the daemon may ask in turn, once at a time.
+const (
+	FrameLook  FrameKind = 0x41 // the daemon asks: a path, absolute and clean
+	FrameFound FrameKind = 0xC1 // the client answers: what AppendFound writes
+)
+
 // FrameFlags are wishes of a question. Answers have none.
 type FrameFlags byte
 
@@ -43,6 +49,8 @@ const (
 	FlagWhole FrameFlags = 1 << iota
 	// FlagHeadless says of a FrameEvent what HeadlessHeader does over HTTP.
 	FlagHeadless
+	// FlagFiles says that the client answers each FrameLook, with what its own user sees.
+	FlagFiles
 )
 
 // ErrFrame is the class of what is no frame, or none that stands there. Its text is safe to show.
@@ -73,7 +81,7 @@ func DecodeQuestion(b [FrameHeader]byte) (Header, error) {
 		return h, err
 	case !h.Kind.question():
 		return h, fmt.Errorf("%w: no question is of the kind 0x%02x", ErrFrame, byte(h.Kind))
-	case h.Flags&^(FlagWhole|FlagHeadless) != 0 || h.Kind != FrameEvent && h.Flags&FlagHeadless != 0:
+	case h.Flags&^(FlagWhole|FlagHeadless|FlagFiles) != 0 || h.Kind != FrameEvent && h.Flags&FlagHeadless != 0:
 		return h, fmt.Errorf("%w: a question of the kind 0x%02x has no flags 0x%02x", ErrFrame, byte(h.Kind), byte(h.Flags))
 	case h.Length > MaxQuestion:
 		return h, ErrFrameLength

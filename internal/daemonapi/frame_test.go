@@ -39,9 +39,11 @@ func TestDecodeQuestion(t *testing.T) {
 		"an unknown kind":             "be01030000000000",
 		"an answer":                   "be01810000000000",
 		"a problem":                   "be01830000000000",
-		"an unknown flag":             "be01010400000000",
+		"an unknown flag":             "be01010800000000",
 		"all flags":                   "be0102ff00000000",
 		"headless, and no event":      "be01010200000000",
+		"a look":                      "be01410000000000",
+		"what a look has found":       "be01c10000000001",
 		"one byte too many":           "be01010000400001",
 		"as many bytes as can be":     "be010100ffffffff",
 		"an event of as many as that": "be010200ffffffff",
@@ -107,7 +109,7 @@ func exchanged(t *testing.T, ctx context.Context, answer []byte) (daemonapi.Fram
 		_, _ = there.Write(answer)
 	}()
 	q := append(daemonapi.AppendHeader(nil, daemonapi.Header{Kind: daemonapi.FrameInvoke, Length: 2}), "{}"...)
-	return daemonapi.Exchange(ctx, here, q)
+	return daemonapi.Exchange(ctx, here, q, nil)
 }
 
 func TestExchange(t *testing.T) {
@@ -215,7 +217,7 @@ func FuzzFrames(f *testing.F) {
 			_, _ = there.Write(b)
 			there.Close()
 		}()
-		kind, answer, err := daemonapi.Exchange(t.Context(), here, []byte{0})
+		kind, answer, err := daemonapi.Exchange(t.Context(), here, []byte{0}, nil)
 		if err != nil && !errors.Is(err, daemonapi.ErrSick) {
 			t.Errorf("%v", err)
 		}

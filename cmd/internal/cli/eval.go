@@ -294,7 +294,10 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	if o.Logger == nil {
 		o.Logger = a.logger()
 	}
-	o.Files, o.Compiler, o.Signatures = a.Files, a.Compiler, sigstore.New
+	if o.Files == nil {
+		o.Files = a.Files
+	}
+	o.Compiler, o.Signatures = a.Compiler, sigstore.New
 	host, err := belay.Open(ctx, dir, o)
 	switch {
 	case err == nil:

@@ -87,8 +87,13 @@ func (l *local) question(ctx context.Context, runtime string, payload []byte, o 
 	if o.Headless {
 		h.Flags |= daemonapi.FlagHeadless
 	}
+	var look func(string) daemonapi.Found
+	if l.dir == daemonapi.SystemDir { // the daemon has another uid, and cannot look by itself
+		h.Flags |= daemonapi.FlagFiles
+		look = daemonapi.LookAt
+	}
 	q := daemonapi.AppendHeader(make([]byte, 0, daemonapi.FrameHeader+h.Length), h)
-	kind, body, err := daemonapi.Exchange(ctx, l.conn, daemonapi.AppendEvent(q, runtime, o.Event, payload))
+	kind, body, err := daemonapi.Exchange(ctx, l.conn, daemonapi.AppendEvent(q, runtime, o.Event, payload), look)
 	switch {
 	case err != nil:
 		return nil, err

@@ -40,8 +40,9 @@ type frameServer struct {
 // frameConn is one connection. Its goroutine alone reads and writes.
 type frameConn struct {
 	net.Conn
-	of   *frameServer
-	busy bool // of of.mu: a question is being read, decided or answered
+	of     *frameServer
+	busy   bool    // of of.mu: a question is being read, decided or answered
+	looker *looker // asks the caller about its files while a question is decided; nil: it cannot tell
 }
 
 // openFrames makes the framed socket beside the other one, under the same conditions.
@@ -198,7 +199,7 @@ func (s *Server) framed(c *frameConn) {
 		if _, err := in.Peek(1); err != nil || !c.begin() {
 			return
 		}
-		more := s.frame(c, in, caller)
+		more := s.frame(c, in, uid, caller)
 		if !c.answered() || !more {
 			return
 		}
@@ -206,7 +207,7 @@ func (s *Server) framed(c *frameConn) {
 }
 
 // frame reads one question and answers it. Without more the connection is of no further use.
-func (s *Server) frame(c *frameConn, in *bufio.Reader, caller string) (more bool) {
+func (s *Server) frame(c *frameConn, in *bufio.Reader, uid int, caller string) (more bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.LogAttrs(context.Background(), slog.LevelError, "internal error", slog.String("panic", fmt.Sprint(p)),
@@ -240,6 +241,12 @@ func (s *Server) frame(c *frameConn, in *bufio.Reader, caller string) (more bool
 	// What has begun is decided and recorded also when the caller has gone.
 	ctx, cancel := context.WithTimeout(s.ending.over, decideTime)
 	defer cancel()
+	// Only the tenant's own connection tells of the tenant's files.
+	if h.Flags&daemonapi.FlagFiles != 0 && s.isTenant(uid) && err == nil {
+		c.looker = &looker{conn: c, in: in, log: s.log}
+		defer func() { c.looker.end(); c.looker = nil }()
+		ctx = context.WithValue(ctx, lookerKey{}, c.looker)
+	}
 	if h.Kind == daemonapi.FrameEvent {
 		return s.frameEvent(ctx, c, caller, h.Flags, body, err) && err == nil
 	}
@@ -336,7 +343,8 @@ func (s *Server) sendFrame(c *frameConn, kind daemonapi.FrameKind, v any) bool {
 	}
 	out := make([]byte, 0, daemonapi.FrameHeader+len(body))
 	out = append(daemonapi.AppendHeader(out, daemonapi.Header{Kind: kind, Length: len(body)}), body...)
+	sound := c.looker.end() // nothing is asked behind the answer
 	_ = c.SetWriteDeadline(time.Now().Add(writeTime))
 	_, werr := c.Write(out)
-	return err == nil && werr == nil
+	return err == nil && werr == nil && sound
 }

@@ -78,6 +78,9 @@ func withConfig(text string) option { return func(s *setup) { s.config = text } 
 func withServer(change func(*server.Options)) option {
 	return func(s *setup) { change(&s.server) }
 }
+func withBelay(change func(*belay.Options)) option {
+	return func(s *setup) { change(&s.belay) }
+}
 func withHost(wrap func(server.Host) server.Host) option {
 	return func(s *setup) { s.wrap = wrap }
 }

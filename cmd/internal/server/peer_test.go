@@ -56,7 +56,7 @@ func childFrame(path string) int {
 		return 0
 	}
 	defer conn.Close()
-	_, body, err := daemonapi.Exchange(context.Background(), conn, frame(daemonapi.FrameInvoke, 0, asked))
+	_, body, err := daemonapi.Exchange(context.Background(), conn, frame(daemonapi.FrameInvoke, 0, asked), nil)
 	fmt.Println(string(body), err)
 	return 0
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // asTenant serves a user of system mode, with the uid that the tests' own connections are given on the machine's sockets.
-func asTenant(t *testing.T, uid int, from *int) (d *daemon, path string) {
+func asTenant(t *testing.T, uid int, from *int, options ...option) (d *daemon, path string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "run") // a socket's path is short
 	if err != nil {
@@ -32,7 +32,7 @@ func asTenant(t *testing.T, uid int, from *int) (d *daemon, path string) {
 	}
 	path = filepath.Join(dir, daemonapi.SocketName)
 	tenant := &server.Tenant{UID: uid, HTTP: listen(daemonapi.SocketName), Frames: listen(daemonapi.FrameSocketName)}
-	d = startDaemon(t, withServer(func(o *server.Options) {
+	d = startDaemon(t, append(options, withServer(func(o *server.Options) {
 		o.Tenant = tenant
 		o.Peer = func(c syscall.Conn) (int, error) {
 			if strings.HasPrefix(c.(net.Conn).LocalAddr().String(), dir) {
@@ -40,7 +40,7 @@ func asTenant(t *testing.T, uid int, from *int) (d *daemon, path string) {
 			}
 			return os.Geteuid(), nil
 		}
-	}))
+	}))...)
 	return d, path
 }
 
