@@ -86,6 +86,7 @@ var others = map[string]string{
 	"cmd/internal/cli/outputs.go add":                         "reports that are made anew; all of them or none",
 	"cmd/internal/cli/init.go init":                           "the schema for editors, which is made anew, whatever was there",
 	"cmd/internal/cli/rules.go rulesBuild":                    "modules that are made anew, whatever was there",
+	"cmd/internal/manpages/commands.go write":                 "pages that are made anew, whatever was there",
 	"internal/confine/report.go Write":                        "a report that is made anew, whatever was there",
 	"internal/sysinstall/import_receive.go unpack":            "in a new directory, which gets its name when it is whole and proven",
 	"cmd/internal/cli/events_export.go eventsExport":          "an export that is made anew; all or nothing",

@@ -34,6 +34,7 @@ type machine struct {
 	places  system.Places
 	configs *systemConfigs
 	turns   *server.Turns
+	spaces  *spaces
 	stuck   func(hooks []string) // stops the daemon, to be started again
 
 	mu    sync.Mutex
@@ -66,13 +67,16 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	m := &machine{a: a, log: log, tel: tel, options: options, places: a.places(), users: map[int]*userConfig{},
 		configs: &systemConfigs{load: a.loadSystem, config: config, at: time.Now()},
 		turns:   server.NewTurns(runtime.GOMAXPROCS(0)),
+		spaces:  &spaces{dir: func(uid int) string { return system.UserDir(a.places().State, uid) }, seen: map[int]space{}},
 		stuck:   func(hooks []string) { once.Do(func() { left = hooks; stop() }) }}
 	f := front.New(front.Options{HTTP: http, Frames: frames, Config: m.configs.now, Open: m.open, Known: m.known, Has: m.has,
+		Held:   m.spaces.held,
 		Logger: log})
 	fmt.Fprintf(a.Err, "belay: serving the users of this machine on %s\n", safe(m.places.Run))
 	reload := func(context.Context) error { return m.derive() }
 	defer a.reloadOnHangup(ctx, reload)()
 	go m.watch(ctx)
+	go m.bound(ctx, m.configs.now, f.Users, f.Drop)
 	if err := f.Serve(ctx); err != nil {
 		return failureBy(err, "")
 	}

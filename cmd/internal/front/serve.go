@@ -21,15 +21,17 @@ type Tenant interface {
 	Close() error
 }
 
-// Options are what a front needs: all members but Directory, Retry, Logger and Peer.
+// Options are what a front needs: all members but Held, Directory, Retry, Logger and Peer.
 type Options struct {
 	HTTP, Frames net.Listener // the machine's sockets; closed by Serve
 	// Config returns what system.yaml says now. With an error all are refused.
 	Config func() (*system.Config, error)
 	// Open makes the server of a user, who asks on the two listeners.
-	Open      func(ctx context.Context, uid int, config *system.Config, http, frames net.Listener) (Tenant, error)
-	Known     func() (users int, err error) // how many users have a state directory
-	Has       func(uid int) bool            // whether this one has
+	Open  func(ctx context.Context, uid int, config *system.Config, http, frames net.Listener) (Tenant, error)
+	Known func() (users int, err error) // how many users have a state directory
+	Has   func(uid int) bool            // whether this one has
+	// Held says why a user is not served although they may ask, such as for want of space; nil: none is held.
+	Held      func(uid int, config *system.Config) error
 	Directory system.Directory
 	Retry     time.Duration // until a server is opened again that could not be, or has ended; default 1 s
 	Logger    *slog.Logger  // nil discards
@@ -53,6 +55,7 @@ type Front struct {
 // tenant is a user whose server is open, or being opened.
 type tenant struct {
 	http, frames *conduit
+	drop         context.CancelFunc
 	until        time.Time // set: the server could not be opened; connections are refused until then
 	why          error
 }
@@ -158,6 +161,11 @@ func (f *Front) give(ctx context.Context, uid int, conn net.Conn, framed bool) e
 	if err := config.MayAsk(uid, f.o.Directory); err != nil {
 		return err
 	}
+	if f.o.Held != nil {
+		if err := f.o.Held(uid, config); err != nil {
+			return err
+		}
+	}
 	t, err := f.tenant(ctx, uid, config)
 	if err != nil {
 		return err
@@ -194,8 +202,21 @@ func (f *Front) tenant(ctx context.Context, uid int, config *system.Config) (*te
 	}
 	t := &tenant{http: newConduit(f.o.HTTP.Addr(), config.Limits.Connections),
 		frames: newConduit(f.o.Frames.Addr(), config.Limits.Connections)}
+	serving, drop := context.WithCancel(ctx)
+	t.drop = drop
 	f.tenants[uid] = t
-	f.work.Go(func() { f.run(ctx, uid, config, t) })
+	f.work.Go(func() {
+		defer drop()
+		f.run(serving, uid, config, t)
+		if serving.Err() == nil || ctx.Err() != nil {
+			return
+		}
+		f.mu.Lock() // dropped: the next connection opens the server again, unless the user is held
+		defer f.mu.Unlock()
+		if f.tenants[uid] == t {
+			delete(f.tenants, uid)
+		}
+	})
 	return t, nil
 }
 
@@ -227,6 +248,15 @@ func (f *Front) run(ctx context.Context, uid int, config *system.Config, t *tena
 	defer f.mu.Unlock()
 	t.why = errors.New("the server of this user cannot be opened: root finds the reason with `belay system status`")
 	t.until = time.Now().Add(f.o.Retry)
+}
+
+// Drop ends the server of a user, if it is open. What has begun is decided first.
+func (f *Front) Drop(uid int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t := f.tenants[uid]; t != nil && t.drop != nil {
+		t.drop()
+	}
 }
 
 // Users returns the uids whose servers are open, in no order.

@@ -66,6 +66,8 @@ type rig struct {
 	fail   atomic.Bool
 	silent atomic.Bool                   // servers accept nothing
 	slow   atomic.Pointer[chan struct{}] // when not nil: no server opens before it is closed
+	held   atomic.Bool                   // of user 1000
+	front  *front.Front
 }
 
 func start(t *testing.T) *rig {
@@ -111,9 +113,16 @@ func start(t *testing.T) *rig {
 		},
 		Known: func() (n int, err error) { r.users.Range(func(any, any) bool { n++; return true }); return n, nil },
 		Has:   func(uid int) bool { _, ok := r.users.Load(uid); return ok },
+		Held: func(uid int, _ *system.Config) error {
+			if uid == 1000 && r.held.Load() {
+				return errors.New("no space")
+			}
+			return nil
+		},
 		Retry: 30 * time.Millisecond,
 		Peer:  func(syscall.Conn) (int, error) { return int(r.uid.Load()), nil },
 	})
+	r.front = f
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f.Serve(ctx) }()
@@ -287,5 +296,34 @@ func TestServerThatCannotBeOpened(t *testing.T) {
 	}
 	if said != "1000 hello\n" {
 		t.Errorf("%q after %d tries", said, r.opened.Load())
+	}
+}
+
+// A user who is held is refused with the reason, loses the connections that are open, and is served again afterwards.
+// Others are served all the time.
+func TestHeld(t *testing.T) {
+	r := start(t)
+	open := r.dial(t, 1000, daemonapi.SocketName)
+	defer open.Close()
+	fmt.Fprintln(open, "hello")
+	in := bufio.NewReader(open)
+	if got, err := in.ReadString('\n'); err != nil || got != "1000 hello\n" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	r.held.Store(true)
+	r.front.Drop(1000)
+	if got := r.ask(t, 1000, daemonapi.SocketName, "hello"); !strings.Contains(got, "no space") {
+		t.Errorf("%q", got)
+	}
+	if got := r.ask(t, 1001, daemonapi.SocketName, "hello"); got != "1001 hello\n" {
+		t.Errorf("the other user: %q", got)
+	}
+	r.held.Store(false)
+	got := ""
+	for deadline := time.Now().Add(5 * time.Second); got != "1000 hello\n" && time.Now().Before(deadline); {
+		got = r.ask(t, 1000, daemonapi.SocketName, "hello")
+	}
+	if n := r.opened.Load(); got != "1000 hello\n" || n != 3 {
+		t.Errorf("%q; %d servers were opened", got, n)
 	}
 }

@@ -36,7 +36,7 @@ func TestAnIdleUserHasATurnAtOnce(t *testing.T) {
 	}
 }
 
-// Questions that wait have their turns by users in turn, whoever asked first and most.
+// Questions that wait have their turns by users in turn, not by who asked first and most.
 func TestTurnsGoRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := NewTurns(1)

@@ -44,7 +44,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-o", dir, "../../belay", "../../belay-hook", "./testdata/try",
+	build := exec.Command("go", "build", "-trimpath", "-o", dir, "../../belay", "../../belay-hook", "../../belay-eval", "./testdata/try",
 		"./testdata/flood")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -129,7 +129,11 @@ func newMachine(t *testing.T) *machine {
 	for user, uid := range map[string]int{"alice": alice, "bob": bob, "mallet": mallet} {
 		m.must(os.Chown(m.path("home", user), uid, uid))
 	}
-	m.must(os.CopyFS(m.path("usr/local/bin"), os.DirFS(os.Getenv(inside))))
+	for _, name := range []string{"try", "flood"} { // the others belay installs
+		program, err := os.ReadFile(filepath.Join(os.Getenv(inside), name))
+		m.must(err)
+		m.must(os.WriteFile(m.path("usr/local/bin", name), program, 0o755))
+	}
 	return m
 }
 
@@ -147,10 +151,10 @@ func (m *machine) path(parts ...string) string {
 // install sets belay up as root does.
 func (m *machine) install(systemYAML, belayYAML string) {
 	m.t.Helper()
-	m.must(os.MkdirAll(m.path("etc/belay"), 0o755))
-	m.must(os.MkdirAll(m.path("var/lib/belay"), 0o700))
-	m.must(os.Chmod(m.path("var/lib/belay"), 0o700))
-	m.must(os.Chown(m.path("var/lib/belay"), 991, 991))
+	out, err := exec.Command(filepath.Join(os.Getenv(inside), "belay"), "system", "install", "--root", m.root).CombinedOutput()
+	if err != nil {
+		m.t.Fatalf("install: %v: %s", err, out)
+	}
 	m.must(os.WriteFile(m.path("etc/belay/system.yaml"), []byte(systemYAML), 0o644))
 	m.must(os.WriteFile(m.path("etc/belay/belay.yaml"), []byte(belayYAML), 0o644))
 }
