@@ -66,7 +66,8 @@ func sizeOf(dir string) (sum int64, err error) {
 	return sum, err
 }
 
-// bound ends the servers of users whose state has grown above its bound.
+// bound ends the servers of users who are not served any more, with the connections that they hold open: their state
+// has grown above its bound, system.yaml does not let them ask now, or it cannot be believed.
 func (m *machine) bound(ctx context.Context, config func() (*system.Config, error), users func() []int, drop func(uid int)) {
 	tick := time.NewTicker(spaceEvery)
 	defer tick.Stop()
@@ -76,12 +77,13 @@ func (m *machine) bound(ctx context.Context, config func() (*system.Config, erro
 			return
 		case <-tick.C:
 		}
-		c, err := config()
-		if err != nil {
-			continue
-		}
+		c, unsound := config()
 		for _, uid := range users() {
-			if err := m.spaces.held(uid, c); err != nil {
+			err := unsound
+			if err == nil {
+				err = errors.Join(c.MayAsk(uid, system.Directory{}), m.spaces.held(uid, c))
+			}
+			if err != nil {
 				m.log.LogAttrs(ctx, slog.LevelError, "a user is not served any more", slog.Int("uid", uid), slog.Any("error", err))
 				drop(uid)
 			}

@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -44,4 +48,38 @@ func TestAFullStateIsHeld(t *testing.T) {
 			t.Errorf("with room again: %v", err)
 		}
 	})
+}
+
+// Who loses the right to ask loses the connections, too, and all do while system.yaml cannot be believed. Others stay.
+func TestOpenServersFollowSystemConfig(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		config  *system.Config
+		err     error
+		dropped []int
+	}{
+		"both may ask":           {config: &system.Config{Users: system.Users{Allow: []string{"4101", "4102"}}}},
+		"one is not listed":      {config: &system.Config{Users: system.Users{Allow: []string{"4102"}}}, dropped: []int{4101}},
+		"what is not to be read": {err: system.ErrUntrusted, dropped: []int{4101, 4102}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if c.config != nil {
+					c.config.Limits.StateMiB = 16
+				}
+				m := &machine{log: slog.New(slog.DiscardHandler), spaces: &spaces{seen: map[int]space{},
+					dir: func(uid int) string { return filepath.Join(dir, strconv.Itoa(uid)) }}}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				var dropped []int
+				go m.bound(ctx, func() (*system.Config, error) { return c.config, c.err },
+					func() []int { return []int{4101, 4102} }, func(uid int) { dropped = append(dropped, uid) })
+				time.Sleep(spaceEvery + time.Second)
+				synctest.Wait()
+				if !slices.Equal(dropped, c.dropped) {
+					t.Errorf("%v, want %v", dropped, c.dropped)
+				}
+			})
+		})
+	}
 }
