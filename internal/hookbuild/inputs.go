@@ -144,8 +144,20 @@ func replacedModules(dir string) ([]string, error) {
 	var out []string
 	for _, r := range mod.Replace {
 		at := filepath.FromSlash(r.New.Path)
-		if r.New.Version != "" || filepath.IsAbs(at) || filepath.IsLocal(at) {
+		if r.New.Version != "" {
 			continue
+		}
+		if filepath.IsAbs(at) {
+			top, err := filepath.Abs(dir)
+			if err != nil {
+				return nil, failure(ErrSource, err, "%s cannot be found: %v", dir, reason(err))
+			}
+			if at, err = filepath.Rel(top, at); err != nil {
+				continue // on another volume: a record has paths from the hook's folder
+			}
+		}
+		if filepath.IsLocal(at) {
+			continue // part of the folder
 		}
 		if fi, err := os.Stat(filepath.Join(dir, at)); err == nil && fi.IsDir() {
 			out = append(out, path.Clean(filepath.ToSlash(at)))

@@ -82,13 +82,15 @@ func TestInputsBesideAHook(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, map[string]string{
 		"go/belay.yaml": testSource, "go/main.go": "",
-		"go/go.mod":   "module x\nrequire y v1.0.0\nrequire z v1.0.0\nreplace y => ../y\nreplace z => ./z\n",
+		"go/go.mod": "module x\nrequire y v1.0.0\nrequire z v1.0.0\nrequire w v1.0.0\nreplace y => ../y\n" +
+			"replace z => ./z\nreplace w => " + filepath.ToSlash(filepath.Join(root, "w")) + "\n",
+		"w/go.mod": "module w\n", "w/w.go": "",
 		"go/z/go.mod": "module z\n", "y/go.mod": "module y\n", "y/y.go": "", "y/notes.txt": "",
 		"rs/belay.yaml": testSource, "rs/src/lib.rs": "", "rs/Cargo.toml": `one = { path = "../one" }`,
 		"one/Cargo.toml": "", "one/src/lib.rs": "", "one/tests/t.rs": "",
 	})
 	for lang, want := range map[string]string{
-		"go": "../y/go.mod ../y/y.go belay.yaml go.mod main.go z/go.mod",
+		"go": "../w/go.mod ../w/w.go ../y/go.mod ../y/y.go belay.yaml go.mod main.go z/go.mod",
 		"rs": "../one/Cargo.toml ../one/src/lib.rs Cargo.toml belay.yaml src/lib.rs",
 	} {
 		list, err := inputs(filepath.Join(root, lang), map[string]string{"go": "go", "rs": "rust"}[lang])
