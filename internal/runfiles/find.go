@@ -58,11 +58,13 @@ type File struct {
 // met; none where a call carries no command, or has no absolute directory. Files outside of the
 // project and of the directories for temporary files are programs that are installed, and are not
 // among them. It reads files and runs nothing.
-func Of(inv *phases.Invocation) []File {
+func Of(inv *phases.Invocation) []File { return of(inv, nil) }
+
+func of(inv *phases.Invocation, away *away) []File {
 	if inv.Phase != phases.PreTool || !filepath.IsAbs(inv.CWD) {
 		return nil
 	}
-	r := runs{cwd: filepath.Clean(inv.CWD), seen: map[string]bool{}}
+	r := runs{cwd: filepath.Clean(inv.CWD), seen: map[string]bool{}, away: away}
 	r.places()
 	found, _ := inv.Lines()
 	for _, line := range found.Lines {
@@ -78,12 +80,16 @@ type runs struct {
 	home    string
 	seen    map[string]bool
 	files   []File
-	told    int // bytes of texts
+	told    int   // bytes of texts
+	away    *away // the files are another user's; nil: they are read
 }
 
 // places finds the directories whose files are read: the project, as far up as its repository begins,
 // and those for temporary files.
 func (r *runs) places() {
+	if r.away != nil {
+		return // asked for only where a command runs a file
+	}
 	r.home, _ = os.UserHomeDir()
 	root := r.cwd
 	for dir, n := r.cwd, 0; n < 16 && dir != r.home && filepath.Dir(dir) != dir; dir, n = filepath.Dir(dir), n+1 {
@@ -150,7 +156,13 @@ func (r *runs) path(dir, word string) string {
 // read tells about one file, and about those that it would run itself.
 func (r *runs) read(f namedFile, dir string, depth int) {
 	path := r.path(dir, f.name)
-	real, err := filepath.EvalSymlinks(path)
+	resolve := filepath.EvalSymlinks
+	if r.away != nil {
+		if resolve = r.away.real; r.allowed == nil {
+			r.allowed = r.away.places(r.cwd)
+		}
+	}
+	real, err := resolve(path)
 	if err != nil || r.seen[f.kind+real+f.goals()] {
 		return // not there: the command would fail, or the text that makes it is judged
 	}
@@ -159,8 +171,10 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 	if rel, err := filepath.Rel(r.cwd, path); err == nil && !strings.HasPrefix(rel, "..") {
 		name = rel
 	}
-	info, err := os.Stat(real)
-	if err != nil || !info.Mode().IsRegular() || !r.inside(real) {
+	if !r.inside(real) {
+		return
+	}
+	if info, err := os.Stat(real); r.away == nil && (err != nil || !info.Mode().IsRegular()) {
 		return
 	}
 	told := File{Path: name, Kind: f.kind}
@@ -172,6 +186,11 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 	}
 	if depth > maxRunDepth {
 		told.Why = "scripts run scripts more deeply than can be judged"
+		r.files = append(r.files, told)
+		return
+	}
+	if r.away != nil {
+		told.Why = whyAway
 		r.files = append(r.files, told)
 		return
 	}

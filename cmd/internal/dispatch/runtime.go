@@ -22,6 +22,9 @@ type Answered struct {
 // event's block form. It never panics.
 func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
 	opts adapters.Options) (out Answered) {
+	if files, ok := away(ctx); ok {
+		opts.Files, opts.Tail = noFiles(ctx, files), noTail
+	}
 	if opts.Files == nil {
 		opts.Files = readFiles
 	}
@@ -95,8 +98,8 @@ func refused(ad adapters.Adapter, payload []byte, opts adapters.Options) ([]phas
 
 // step asks the kernel about one step, with what the runtime can and cannot do.
 func step(ctx context.Context, host Host, s adapters.Step) phases.Verdict {
-	tellSettings(&s.Invocation)
-	tellRuns(&s.Invocation)
+	tellSettings(ctx, &s.Invocation)
+	tellRuns(ctx, &s.Invocation)
 	v, err := host.InvokeWith(ctx, s.Invocation, kernel.InvokeOptions{
 		Unblockable: !s.Blockable,
 		Delegated:   s.NativeAsk,

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -27,7 +28,7 @@ type settingsFile struct {
 
 // tellSettings adds to the start of a session of Claude Code, and to a change of its settings, what the
 // files hold: the payload has only their names. A hook compares the two.
-func tellSettings(inv *phases.Invocation) {
+func tellSettings(ctx context.Context, inv *phases.Invocation) {
 	if inv.Runtime != "claude-code" {
 		return
 	}
@@ -39,10 +40,10 @@ func tellSettings(inv *phases.Invocation) {
 		if file, ok := phases.GetString(inv.Action, "/data/file_path"); ok {
 			paths = []string{file}
 		} else {
-			paths = settingsPaths(inv)
+			paths = settingsPaths(ctx, inv)
 		}
 	case inv.Phase == phases.PrePlan && kind == "session_start":
-		paths = settingsPaths(inv)
+		paths = settingsPaths(ctx, inv)
 	default:
 		return
 	}
@@ -50,7 +51,7 @@ func tellSettings(inv *phases.Invocation) {
 	for _, p := range paths {
 		if filepath.IsAbs(p) {
 			p = filepath.Clean(p)
-			list = append(list, settingsFile{Path: p, Counts: countsIn(p)})
+			list = append(list, settingsFile{Path: p, Counts: countsIn(ctx, p)})
 		}
 	}
 	raw, err := json.Marshal(list)
@@ -72,8 +73,13 @@ func tell(inv *phases.Invocation, key string, value jsontext.Value) {
 
 // tellRuns adds to a call what lies in the files that its commands would run: a hook judges it like
 // the commands themselves.
-func tellRuns(inv *phases.Invocation) {
-	list := runfiles.Of(inv)
+func tellRuns(ctx context.Context, inv *phases.Invocation) {
+	var list []runfiles.File
+	if files, ok := away(ctx); ok {
+		list = runfiles.Away(ctx, inv, files)
+	} else {
+		list = runfiles.Of(inv)
+	}
 	if len(list) == 0 {
 		return
 	}
@@ -86,12 +92,13 @@ func tellRuns(inv *phases.Invocation) {
 
 // settingsPaths returns the files that a session of Claude Code reads: the user's, where its transcripts
 // are kept, and the project's.
-func settingsPaths(inv *phases.Invocation) (paths []string) {
+func settingsPaths(ctx context.Context, inv *phases.Invocation) (paths []string) {
 	user, _, ok := "", "", false
 	if transcript, has := phases.GetString(inv.Metadata["payload"], "/transcript_path"); has {
 		user, _, ok = strings.Cut(transcript, "/projects/")
 	}
-	if home, err := os.UserHomeDir(); !ok && err == nil {
+	_, isAway := away(ctx)
+	if home, err := os.UserHomeDir(); !ok && err == nil && !isAway {
 		user, ok = filepath.Join(home, ".claude"), true
 	}
 	if ok {
@@ -106,7 +113,13 @@ func settingsPaths(inv *phases.Invocation) (paths []string) {
 
 // countsIn returns a digest of what switches hooks in a settings file: its hooks, environment and
 // plugins, and all that names belay. A file that is not there has nothing of it.
-func countsIn(path string) string {
+func countsIn(ctx context.Context, path string) string {
+	if files, ok := away(ctx); ok {
+		if absent(ctx, files, path) {
+			return ""
+		}
+		return "unreadable"
+	}
 	src, err := files.Read(path, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ""

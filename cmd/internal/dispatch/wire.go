@@ -35,7 +35,7 @@ func Wire(ctx context.Context, host Host, src []byte) (v phases.Verdict, err err
 		return refuse(ctx, host, kernel.Refusal{Invocation: named(src), Raw: src, Fault: f, Unread: true}),
 			fmt.Errorf("%w: %w", ErrInvocation, err)
 	}
-	tellRuns(&req.Invocation)
+	tellRuns(ctx, &req.Invocation)
 	v, err = host.InvokeWith(ctx, req.Invocation,
 		kernel.InvokeOptions{HoldsScopes: req.HoldsScopes, ParentScopes: req.ParentScopes})
 	v = complete(v, req.Invocation, err)

@@ -119,7 +119,7 @@ func (s *Server) judge(ctx context.Context, credential string, src []byte, unfit
 		}
 		return kernel.Refusal{Invocation: inv, Raw: inv.Action, Fault: f}
 	})
-	verdict, err := dispatch.Wire(ctx, credited{s.host, credential}, src)
+	verdict, err := dispatch.Wire(s.reading(ctx), credited{s.host, credential}, src)
 	done()
 	leave()
 	if err != nil {
@@ -258,7 +258,7 @@ func (s *Server) answer(ctx context.Context, credential string, adapter adapters
 			}
 			return r
 		})
-		out = dispatch.Runtime(ctx, credited{s.host, credential}, adapter, payload, opts)
+		out = dispatch.Runtime(s.reading(ctx), credited{s.host, credential}, adapter, payload, opts)
 		s.heard(adapter, payload, opts)
 		done()
 		leave()

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/belay-hooks/belay/cmd/internal/dispatch"
 	"github.com/belay-hooks/belay/hostcalls"
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/kernel"
@@ -36,6 +37,14 @@ func (t *Tenant) Files() kernel.FileSystem {
 		return nil
 	}
 	return CallerFiles{}
+}
+
+// reading is the context of a decision: of a tenant's files this process reads nothing.
+func (s *Server) reading(ctx context.Context) context.Context {
+	if s.o.Tenant == nil {
+		return ctx
+	}
+	return dispatch.WithAway(ctx, s.o.Tenant.Files())
 }
 
 // errUntold stands for what cannot be told.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -203,5 +204,58 @@ func TestCallersWithoutEnd(t *testing.T) {
 	}
 	if !strings.Contains(d.log.String(), "no question is of the kind 0xc1") {
 		t.Error(d.log.String())
+	}
+}
+
+// The daemon reads nothing of a tenant's files, whatever it may read itself: what a command runs is told without its
+// text, also where a path that the tenant names leads into the daemon's own files.
+func TestTenantsFilesAreNotRead(t *testing.T) {
+	d, dial := asCaller(t)
+	const secret = "echo of-the-daemon"
+	if err := os.WriteFile(filepath.Join(d.dir, "own.sh"), []byte(secret), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	question, err := json.Marshal(map[string]any{"phase": "pre_tool", "cwd": d.dir,
+		"action": map[string]any{"tool": "exec", "args": map[string]string{"command": "sh own.sh; sh none.sh"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	for _, flags := range []daemonapi.FrameFlags{0, daemonapi.FlagFiles} {
+		if _, _, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameInvoke, flags, string(question)),
+			func(p string) daemonapi.Found {
+				looks++
+				if filepath.Base(p) == "none.sh" || filepath.Base(p) == ".git" {
+					return daemonapi.Found{State: daemonapi.FoundAbsent}
+				}
+				return daemonapi.Found{State: daemonapi.FoundPlain}
+			}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events, err := d.host.Events(t.Context(), wire.Query{Limit: 10})
+	if err != nil || looks == 0 {
+		t.Fatalf("%d events, %d looks, %v", len(events), looks, err)
+	}
+	var told []bool // of none.sh
+	for _, e := range events {
+		raw, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(raw)
+		if strings.Contains(text, "of-the-daemon") {
+			t.Errorf("the daemon has read its own file: %s", text)
+		}
+		if strings.Contains(text, "which belay does not read") {
+			told = append(told, strings.Contains(text, `none.sh","kind"`) || strings.Contains(text, `none.sh\",\"kind`))
+		}
+	}
+	if len(told) != 2 || told[0] == told[1] {
+		t.Errorf("where the caller tells, a file that is not there is not told; else it is: %v, %d events", told, len(events))
+		for _, e := range events {
+			raw, _ := json.Marshal(e)
+			t.Logf("%.1500s", raw)
+		}
 	}
 }

@@ -59,6 +59,17 @@ func TestCallersFiles(t *testing.T) {
 	if strings.Contains(m.log.String(), "cannot be told") {
 		t.Errorf("an honest caller is warned about: %s", m.log)
 	}
+	// A command that would run a file of the daemon's, in a directory that is only named: it is not read for alice.
+	b, _ := json.Marshal(map[string]any{"session_id": "s", "transcript_path": "/t", "cwd": "/var/lib/belay/users/1502",
+		"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": map[string]string{"command": "sh keys/admin.token"},
+		"tool_use_id": "t-sh"})
+	token, err := os.ReadFile(m.path("var/lib/belay/users/1502/keys/admin.token"))
+	m.must(err)
+	_, _, _ = m.as(alice, string(b), "/usr/local/bin/belay-hook", "--runtime", "claude-code")
+	seen, errs, code := m.as(alice, "", "/usr/local/bin/belay", "events", "query", "--json")
+	if code != 0 || !strings.Contains(seen, "admin.token") || strings.Contains(seen, strings.TrimSpace(string(token))) {
+		t.Errorf("what alice's command runs: %s%s", seen, errs)
+	}
 	out, errs, code := m.as(0, "", "/usr/local/bin/belay", "--state", "/var/lib/belay/users/1501", "events", "verify")
 	if code != 0 {
 		t.Errorf("alice's log: %s%s", out, errs)
