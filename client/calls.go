@@ -237,6 +237,39 @@ type configAccept struct {
 	Statement *approvals.Order `json:"statement,omitzero"`
 }
 
+// EffectiveConfig returns the configuration in force, each hook and key with its layer. It takes RoleReview or
+// RoleAdmin; in system mode it is the caller's own.
+func (c *Client) EffectiveConfig(ctx context.Context) (*wire.EffectiveConfig, error) {
+	r := new(wire.EffectiveConfig)
+	if err := c.call(ctx, request{method: http.MethodGet, path: "/v1/config/effective", roles: readers}, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// SetUserConfig has the daemon of system mode take file as the layer of the user who asks, in place of the one before;
+// nil removes it. A layer can only restrict: anything else is refused, and nothing changes. It returns the revision
+// that is in force then.
+func (c *Client) SetUserConfig(ctx context.Context, file []byte) (revision string, err error) {
+	var r configUser
+	if file != nil {
+		text := string(file)
+		r.File = &text
+	} else {
+		r.Remove = true
+	}
+	var done Reloaded
+	err = c.call(ctx,
+		request{method: http.MethodPost, path: "/v1/config/user", body: mustJSON(r), roles: []Role{RoleAdmin}}, &done)
+	return done.Revision, err
+}
+
+// configUser is the body of /v1/config/user: one of the two.
+type configUser struct {
+	File   *string `json:"file,omitzero"`
+	Remove bool    `json:"remove,omitzero"`
+}
+
 // Compact removes the contents of old events, and that is recorded. It takes RoleAdmin.
 func (c *Client) Compact(ctx context.Context, o Compaction) (wire.Compacted, error) {
 	var r wire.Compacted

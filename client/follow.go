@@ -61,7 +61,7 @@ func (c *Client) Follow(ctx context.Context, q wire.Query, each func(phases.Even
 	return fmt.Errorf("%w: the stream of events has ended", ErrSick)
 }
 
-func mustJSON[T latchClear | configAccept | Compaction | reconcileRequest](s T) []byte {
+func mustJSON[T latchClear | configAccept | configUser | Compaction | reconcileRequest](s T) []byte {
 	b, err := json.Marshal(s)
 	if err != nil { // strings and times; invalid UTF-8 is the only way, and names nothing
 		return []byte("{}")

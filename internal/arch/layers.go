@@ -172,7 +172,7 @@ func layers() map[string][]string {
 		"cmd/internal/dispatch": {"phases", "kernel", "adapters", "internal/files", "internal/links", "internal/runfiles"},
 		"cmd/internal/connect":  {"phases", "adapters/...", "internal/files", "internal/jsonedit", "internal/statedir"},
 		"cmd/internal/server": append([]string{"internal/queue", "internal/reconcile", "internal/transcripts", "internal/daemonapi", "internal/files",
-			"internal/toolpins", "internal/install", "client/wire",
+			"internal/toolpins", "internal/install", "internal/layers", "client/wire",
 			"internal/recording", "internal/rules", "kernel/approvals", "internal/statedir", "adapters", "adapters/...",
 			"client",
 			"cmd/internal/dispatch", "internal/peercred",
@@ -189,7 +189,7 @@ func layers() map[string][]string {
 			"internal/hookbuild", "internal/hookdoc", "internal/schema", "internal/cover", "cmd/internal/oci", "internal/textdiff",
 			"internal/statedir", "internal/sink", "internal/trust", "internal/peercred",
 			"internal/statelog"}, assembled...),
-		"internal/layers":             {"internal/config", "internal/rules"},
+		"internal/layers":             {"client/wire", "internal/config", "internal/rules", "internal/strictyaml", "phases"},
 		"cmd/internal/systemtest":     nil, // the whole, from outside
 		"cmd/internal/systemtest/...": nil,
 		"cmd/internal/front":          {"client/wire", "internal/daemonapi", "internal/peercred", "internal/system", "phases"},

@@ -1,6 +1,7 @@
 // Package layers decides what configuration is in force for one user of system mode: the organisation's belay.yaml,
-// the reviewers that system.yaml names for this user, and the hooks that a reviewer has approved for them. The result
-// is an ordinary belay.yaml. Nothing that the user adds gives an action more than the organisation does.
+// the reviewers that system.yaml names for this user, the hooks that a reviewer has approved for them, and the user's
+// own file. The result is an ordinary belay.yaml. Nothing that the user adds gives an action more than the organisation
+// does.
 //
 // It reads and writes no file.
 package layers
@@ -18,11 +19,18 @@ import (
 	"github.com/belay-hooks/belay/internal/rules"
 )
 
-// Origin says which layer each hook of a derived belay.yaml comes from. It stands beside the file: a hook that it does
-// not name was approved for the user since.
+// Origin says which layer each hook and key of a derived belay.yaml comes from. It stands beside the file: a hook that
+// it does not name was approved for the user since.
 type Origin struct {
-	Version      string   `json:"version"`
-	Organisation []string `json:"organisation"` // names of hooks
+	Version      string    `json:"version"`
+	Organisation []string  `json:"organisation"`  // names of hooks
+	User         []string  `json:"user,omitzero"` // names of hooks
+	Keys         keyLayers `json:"keys,omitzero"` // keys that the user's file has a part in
+}
+
+// names reports whether the hook comes from a file, and was not approved.
+func (o *Origin) names(hook string) bool {
+	return slices.Contains(o.Organisation, hook) || slices.Contains(o.User, hook)
 }
 
 // OriginVersion is the only version of the format.
@@ -36,6 +44,7 @@ type Sources struct {
 	Organisation []byte   // belay.yaml of the organisation
 	Dir          string   // where it is: its relative paths are below
 	Reviewers    []string // names of its reviewers whose signature counts for this user
+	User         []byte   // the user's own file; nil: none
 	Before       []byte   // the derived file until now; nil: none
 	Origin       []byte   // what stands beside it; nil: none
 }
@@ -43,13 +52,62 @@ type Sources struct {
 // header is the first line of a derived file.
 const header = "# belay derives this file from the organisation's: edits are lost. `belay config effective` shows it by layer.\n"
 
+// Derived is what Derive makes: the bytes of belay.yaml and of what stands beside it.
+type Derived struct {
+	File, Origin []byte
+	// Between is what stands beside while the file is replaced: it knows the hooks of the file before and of the new
+	// one, so that a crash leaves none that is taken for an approved one.
+	Between []byte
+}
+
 // Derive returns belay.yaml for one user, and its Origin. Errors are of class config.ErrConfig. The same sources give
 // the same bytes.
-func Derive(s Sources) (file, origin []byte, err error) {
+func Derive(s Sources) (*Derived, error) {
 	org, err := config.Parse(s.Organisation)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	out := organisation(org, s)
+	from := Origin{Version: OriginVersion, Organisation: []string{}}
+	for _, b := range org.Hooks {
+		from.Organisation = append(from.Organisation, b.Name)
+	}
+	before, err := readOrigin(s.Origin)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := approved(s.Before, before, from.Organisation)
+	if err != nil {
+		return nil, err
+	}
+	out.Hooks = append(out.Hooks, kept...)
+	if s.User != nil {
+		if err := addUser(out, &from, s.User); err != nil {
+			return nil, err
+		}
+	}
+	body, err := json.Marshal(out, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", config.ErrConfig, err)
+	}
+	d := &Derived{File: append([]byte(header), append(body, '\n')...)}
+	if _, err := config.Parse(d.File); err != nil {
+		return nil, fmt.Errorf("%w: the derived file is not valid: %w", config.ErrConfig, err)
+	}
+	if d.Origin, err = encode(&from); err != nil {
+		return nil, err
+	}
+	both := from
+	if before != nil {
+		both.Organisation = union(from.Organisation, before.Organisation)
+		both.User = union(from.User, before.User)
+	}
+	d.Between, err = encode(&both)
+	return d, err
+}
+
+// organisation returns what holds for the user without a word of theirs.
+func organisation(org *config.File, s Sources) *config.File {
 	out := *org
 	out.Hooks = slices.Clone(org.Hooks)
 	for i := range out.Hooks {
@@ -69,45 +127,63 @@ func Derive(s Sources) (file, origin []byte, err error) {
 	out.Reviewers = slices.DeleteFunc(slices.Clone(org.Reviewers), func(r config.Reviewer) bool {
 		return !slices.Contains(s.Reviewers, r.Name)
 	})
-	from := Origin{Version: OriginVersion, Organisation: []string{}}
-	for _, b := range org.Hooks {
-		from.Organisation = append(from.Organisation, b.Name)
-	}
-	kept, err := approved(s, from.Organisation)
+	return &out
+}
+
+// addUser puts the user's file over out.
+func addUser(out *config.File, from *Origin, src []byte) error {
+	user, err := ParseUser(src)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	out.Hooks = append(out.Hooks, kept...)
-	body, err := json.Marshal(out, json.Deterministic(true), jsontext.WithIndent("  "))
+	if from.Keys, err = restrict(out, user); err != nil {
+		return inUser(err)
+	}
+	for _, b := range user.Hooks {
+		from.User = append(from.User, b.Name)
+	}
+	return nil
+}
+
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func encode(o *Origin) ([]byte, error) {
+	out, err := json.Marshal(o, json.Deterministic(true))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", config.ErrConfig, err)
+		return nil, fmt.Errorf("%w: %w", config.ErrConfig, err)
 	}
-	file = append([]byte(header), append(body, '\n')...)
-	if _, err := config.Parse(file); err != nil {
-		return nil, nil, fmt.Errorf("%w: the derived file is not valid: %w", config.ErrConfig, err)
+	return append(out, '\n'), nil
+}
+
+// readOrigin decodes what stands beside a derived file; nil: nothing does.
+func readOrigin(src []byte) (*Origin, error) {
+	if src == nil {
+		return nil, nil
 	}
-	origin, err = json.Marshal(from, json.Deterministic(true))
-	return file, append(origin, '\n'), err
+	from := new(Origin)
+	if err := json.Unmarshal(src, from, json.RejectUnknownMembers(true)); err != nil || from.Version != OriginVersion {
+		return nil, fmt.Errorf("%w: %s cannot be read: move it and belay.yaml beside it away to begin anew: %w",
+			config.ErrConfig, OriginName, err)
+	}
+	return from, nil
 }
 
 // approved returns the hooks that were bound after the file before was derived, unless the organisation has taken the
 // name.
-func approved(s Sources, taken []string) ([]config.Binding, error) {
-	if s.Before == nil || s.Origin == nil {
+func approved(file []byte, from *Origin, taken []string) ([]config.Binding, error) {
+	if file == nil || from == nil {
 		return nil, nil
 	}
-	var from Origin
-	if err := json.Unmarshal(s.Origin, &from, json.RejectUnknownMembers(true)); err != nil ||
-		from.Version != OriginVersion {
-		return nil, fmt.Errorf("%w: %s cannot be read: move it and belay.yaml beside it away to begin anew: %w",
-			config.ErrConfig, OriginName, err)
-	}
-	before, err := config.Parse(s.Before)
+	before, err := config.Parse(file)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(before.Hooks, func(b config.Binding) bool {
-		return slices.Contains(from.Organisation, b.Name) || slices.Contains(taken, b.Name)
+		return from.names(b.Name) || slices.Contains(taken, b.Name)
 	}), nil
 }
 

@@ -34,15 +34,15 @@ redact: {secrets: ["file:tokens", "env:TOKEN"], gitleaks: leaks.toml}
 
 func derive(t *testing.T, s layers.Sources) (*config.File, layers.Sources) {
 	t.Helper()
-	file, origin, err := layers.Derive(s)
+	d, err := layers.Derive(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := config.Parse(file)
+	f, err := config.Parse(d.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Before, s.Origin = file, origin
+	s.Before, s.Origin = d.File, d.Origin
 	return f, s
 }
 
@@ -99,7 +99,7 @@ func TestApprovedHooksStay(t *testing.T) {
 		t.Errorf("%v, want %v", names(f), want)
 	}
 	s.Origin = []byte(`{"version":"belay-layers/v2"}`)
-	if _, _, err := layers.Derive(s); !errors.Is(err, config.ErrConfig) {
+	if _, err := layers.Derive(s); !errors.Is(err, config.ErrConfig) {
 		t.Errorf("an origin of another version: %v", err)
 	}
 }

@@ -45,6 +45,7 @@ func (a *App) argumentValues() map[string]cobra.CompletionFunc {
 		"record": once(fileNames()), "record keygen": once(fileNames()),
 		"replay":        fileNames(),
 		"reviewer init": free, "reviewer sign draft": once(fileNames()),
+		"config user": once(fileNames("yaml", "yml")),
 		"rules build": once(fileNames("yaml", "yml")), "rules explain": once(fileNames("yaml", "yml")),
 		"schema":        once(schemaNames()),
 		"test":          directories,

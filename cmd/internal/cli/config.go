@@ -15,8 +15,10 @@ import (
 func (a *App) configCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Accept changes of the configuration",
-		Long: `Each revision of belay.yaml and trust.yaml that comes into force without a reviewer's
+		Short: "Show, restrict and accept the configuration",
+		Long: `In system mode the configuration has layers: effective shows them, and user changes yours.
+
+Each revision of belay.yaml and trust.yaml that comes into force without a reviewer's
 signature is logged, and doctor warns until a person accepts the configuration.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
@@ -35,7 +37,7 @@ terminal, or --statement brings what ` + "`belay reviewer sign config accept`" +
 	}
 	sign.flags(accept.Flags())
 	asJSON = jsonFlag(accept)
-	cmd.AddCommand(accept)
+	cmd.AddCommand(accept, a.configEffectiveCmd(), a.configUserCmd())
 	return cmd
 }
 

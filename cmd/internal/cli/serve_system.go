@@ -210,7 +210,8 @@ func (m *machine) open(ctx context.Context, uid int, config *system.Config, http
 	}
 	d, err := m.a.openServed(ctx, m.log.With(slog.Int("uid", uid)), m.tel, m.options, server.Options{Dir: dir,
 		User: nameOf(uid), Running: config.Limits.Running, Queue: config.Limits.Waiting, Conns: config.Limits.Connections,
-		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Share: m.turns.Share(), Problem: u.problem}})
+		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Share: m.turns.Share(), Problem: u.problem,
+			SetLayer: u.setLayer, LayerProblem: u.layerProblem}})
 	if err != nil {
 		m.leave(uid)
 		return nil, err

@@ -32,6 +32,8 @@ type userConfig struct {
 
 	mu  sync.Mutex
 	bad string // why the files are not those of the organisation; "" when they are
+	// badLayer says why the user's own layer is left out; "" where it is not.
+	badLayer string
 }
 
 // problem says why the organisation's files are not in force, or "".
@@ -55,37 +57,70 @@ func (u *userConfig) derive() error {
 }
 
 func (u *userConfig) write() error {
-	org, err := readOwned(filepath.Join(u.places.Config, config.FileName))
-	if err != nil {
-		return fmt.Errorf("the organisation's configuration: %w", err)
-	}
-	reviewers, err := u.reviewers()
+	src, err := u.sources()
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(u.dir, config.FileName)
-	before, err := readIf(path)
-	if err != nil {
-		return err
-	}
-	originPath := filepath.Join(u.dir, layers.OriginName)
-	origin, err := readIf(originPath)
-	if err != nil {
-		return err
-	}
-	file, from, err := layers.Derive(layers.Sources{Organisation: org, Dir: u.places.Config, Reviewers: reviewers,
-		Before: before, Origin: origin})
+	d, err := u.derived(src)
 	if err != nil {
 		return fmt.Errorf("the organisation's configuration: %w", err)
 	}
 	if err := u.writeTrust(); err != nil {
 		return err
 	}
-	// Written in this order, a crash in between leaves names that no hook has, and none that is taken for an approved one.
-	if err := replaceIf(originPath, origin, from); err != nil {
+	path, originPath := filepath.Join(u.dir, config.FileName), filepath.Join(u.dir, layers.OriginName)
+	if !bytes.Equal(src.Before, d.File) {
+		// A crash from here on leaves no hook that is taken for an approved one.
+		if err := replaceIf(originPath, src.Origin, d.Between); err != nil {
+			return err
+		}
+		src.Origin = d.Between
+	}
+	if err := replaceIf(path, src.Before, d.File); err != nil {
 		return err
 	}
-	return replaceIf(path, before, file)
+	return replaceIf(originPath, src.Origin, d.Origin)
+}
+
+// sources reads what the user's configuration is derived from.
+func (u *userConfig) sources() (layers.Sources, error) {
+	s := layers.Sources{Dir: u.places.Config}
+	var err error
+	if s.Reviewers, err = u.reviewers(); err != nil {
+		return s, err
+	}
+	if s.Organisation, err = readOwned(filepath.Join(u.places.Config, config.FileName)); err != nil {
+		return s, fmt.Errorf("the organisation's configuration: %w", err)
+	}
+	for name, into := range map[string]*[]byte{config.FileName: &s.Before, layers.OriginName: &s.Origin,
+		layers.UserName: &s.User} {
+		if *into, err = readIf(filepath.Join(u.dir, name)); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// derived is what the sources come to. A user's layer that does not fit under the organisation's files any more is left
+// out: it must never keep the organisation's from being in force.
+func (u *userConfig) derived(s layers.Sources) (*layers.Derived, error) {
+	u.badLayer = ""
+	if s.User == nil {
+		return layers.Derive(s)
+	}
+	d, err := layers.Derive(s)
+	if err == nil {
+		err = u.usable(d.File)
+	}
+	if err == nil {
+		return d, nil
+	}
+	s.User = nil
+	floor, alone := layers.Derive(s)
+	if alone == nil {
+		u.badLayer = "the user's own layer is not in force: " + err.Error()
+	}
+	return floor, alone
 }
 
 // writeTrust has the user's trust.yaml be the organisation's, or not be where that has none.

@@ -38,6 +38,8 @@ func TestRoleMatrix(t *testing.T) {
 		{"GET", "/v1/latches", "", []string{"review", "admin"}, []string{"review", "admin"}},
 		{"POST", "/v1/latches/clear", `{"runtime":"x","session":"y"}`, []string{"admin"}, []string{"admin"}},
 		{"POST", "/v1/config/accept", `{"revision":"x"}`, []string{"admin"}, []string{"admin"}},
+		{"GET", "/v1/config/effective", "", []string{"review", "admin"}, []string{"review", "admin"}},
+		{"POST", "/v1/config/user", `{"remove":true}`, []string{"admin"}, []string{"admin"}},
 		{"POST", "/v1/reload", "", []string{"admin"}, []string{"admin"}},
 	} {
 		for who, token := range tokens {

@@ -28,7 +28,7 @@ func TestTheLogTellsOfBodiesThatWereCutOff(t *testing.T) {
 		"/v1/leases/check": client.RoleInvoke,
 		"/v1/proposals":    client.RoleInvoke, "/v1/approvals/019ca945-0a00-7031-a9a5-96414c265e13/decide": client.RoleReview,
 		"/v1/leases": client.RoleAdmin, "/v1/leases/revoke": client.RoleAdmin, "/v1/latches/clear": client.RoleAdmin,
-		"/v1/config/accept": client.RoleAdmin, "/v1/events/compact": client.RoleAdmin,
+		"/v1/config/accept": client.RoleAdmin, "/v1/config/user": client.RoleAdmin, "/v1/events/compact": client.RoleAdmin,
 	} {
 		token, err := client.ReadToken(d.dir, role)
 		if err != nil {

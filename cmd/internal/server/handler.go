@@ -36,6 +36,7 @@ func (s *Server) table() []route {
 	review := []client.Role{client.RoleReview, roleOwn} // with a reviewer's signature
 	admin := []client.Role{client.RoleAdmin}
 	signed := append(slices.Clone(admin), roleOwn) // a tenant only with a reviewer's signature
+	layer := append(slices.Clone(admin), roleOwn)  // which only restricts
 	all := []client.Role{client.RoleInvoke, client.RoleReview, client.RoleAdmin}
 	return []route{
 		{method: "GET", path: "/healthz", handle: s.healthz},
@@ -53,6 +54,8 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/latches", roles: look, handle: s.latches},
 		{method: "POST", path: "/v1/latches/clear", roles: signed, body: true, handle: s.clearLatch},
 		{method: "POST", path: "/v1/config/accept", roles: admin, body: true, handle: s.acceptConfig},
+		{method: "GET", path: "/v1/config/effective", roles: look, handle: s.effectiveConfig},
+		{method: "POST", path: "/v1/config/user", roles: layer, body: true, handle: s.userConfig},
 		{method: "POST", path: "/v1/proposals", roles: invoke, body: true, handle: s.propose},
 		{method: "GET", path: "/v1/approvals", roles: look, query: approvalParams(), handle: s.approvals},
 		{method: "GET", path: "/v1/approvals/{id}", roles: all, query: []string{"wait"}, handle: s.approval},

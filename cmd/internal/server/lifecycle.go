@@ -165,6 +165,8 @@ type Server struct {
 
 	// reloading keeps one reload at a time.
 	reloading sync.Mutex
+	// layering keeps one change of a user's layer at a time.
+	layering  sync.Mutex
 	badConfig atomic.Pointer[string] // why belay.yaml is not the one in use; nil when it is
 }
 

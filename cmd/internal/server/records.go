@@ -73,6 +73,11 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 			out.Problems = append(out.Problems, bad+" (the configuration before stays in use)")
 		}
 	}
+	if t := s.o.Tenant; t != nil && t.LayerProblem != nil {
+		if bad := t.LayerProblem(); bad != "" {
+			out.Problems = append(out.Problems, bad)
+		}
+	}
 	if bad := s.badConfig.Load(); bad != nil {
 		out.Problems = append(out.Problems, *bad+" (the configuration before stays in use)")
 	}

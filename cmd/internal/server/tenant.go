@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"os"
@@ -20,6 +21,11 @@ type Tenant struct {
 	Share *Share
 	// Problem says why the configuration in force is not the one that it should be, or ""; nil: never.
 	Problem func() string
+	// SetLayer takes the user's own layer of the configuration, nil for none, and writes what follows from it. With an
+	// error nothing is changed. Undo puts back what was before.
+	SetLayer func(ctx context.Context, file []byte) (undo func() error, err error)
+	// LayerProblem says why the user's own layer is not in force, or ""; nil: never.
+	LayerProblem func() string
 }
 
 // roleOwn may look at what the directory holds, all of which is the caller's own, and bring a reviewer's signature. No

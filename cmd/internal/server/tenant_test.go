@@ -61,6 +61,8 @@ func TestTenantsAskAndLook(t *testing.T) {
 		{"GET", "/v1/status", "", 200, ""},
 		{"GET", "/v1/latches", "", 200, ""},
 		{"GET", "/v1/approvals", "", 200, ""},
+		{"GET", "/v1/config/effective", "", 200, ""},
+		{"POST", "/v1/config/user", `{"remove":true}`, 409, "not the daemon of system mode"},
 		{"GET", "/v1/leases", "", 200, ""},
 		{"POST", "/v1/latches/clear", `{"runtime":"custom","session":"s"}`, 403, "signature of a reviewer"},
 		{"POST", "/v1/reload", "", 403, "role admin"},

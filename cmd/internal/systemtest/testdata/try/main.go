@@ -1,9 +1,14 @@
-// Command try does one thing to a file or process, and prints the number of the error.
+// Command try does one thing to a file or process, and prints the number of the error. Or it sends what it reads to
+// belay's socket, and prints the answer.
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"strconv"
 	"syscall"
@@ -28,6 +33,10 @@ func main() {
 			err = errors.Join(syscall.Kill(pid, syscall.SIGSTOP))
 		}
 	}
+	if os.Args[1] == "post" {
+		post(os.Args[2])
+		return
+	}
 	var number syscall.Errno
 	switch {
 	case err == nil:
@@ -38,4 +47,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+func post(path string) {
+	c := http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", "/run/belay/belay.sock")
+	}}}
+	r, err := c.Post("http://belay"+path, "application/json", os.Stdin)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, _ = io.Copy(os.Stdout, r.Body)
 }
