@@ -149,7 +149,10 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 
 	conf := &configuration{dir: dir, o: &o, trust: verifier, loader: hooks, adhoc: adhoc, now: now,
 		revisions: &revision.Log{Dir: dir, Events: storage.Store}}
-	home, _ := os.UserHomeDir()
+	home := o.Home
+	if home == "" {
+		home, _ = os.UserHomeDir()
+	}
 	running, err = kernel.Open(ctx, conf.kernelConfig(), kernel.Options{
 		Store: storage.Front, Loader: hooks, Redactor: detector, Digester: audit.NewHasher(keys.Digests), LeaseKey: keys.Lease,
 		Terminal: keys.Terminal.Public().(ed25519.PublicKey),

@@ -56,6 +56,7 @@ type Options struct {
 	Tools    kernel.ToolExecutor // nil: those of the MCP servers in belay.yaml
 	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
 	Files    kernel.FileSystem   // nil: the host's own, for what hooks learn of symbolic links
+	Home     string              // what ~ stands for in paths; "": the home directory of this process's user
 
 	// Signatures makes the verifier of signatures by trust.yaml: sigstore.New of package
 	// tiers/sigstore, which links the libraries for that. Nil: a trust.yaml that names signers

@@ -254,3 +254,15 @@ func nameOf(uid int) string {
 	}
 	return number
 }
+
+// tenantHome is what ~ stands for in a tenant's paths: the tenant's home, never the daemon's. A user of whom the machine
+// knows no home has none. Without a tenant it is "".
+func tenantHome(t *server.Tenant) string {
+	if t == nil {
+		return ""
+	}
+	if u, err := user.LookupId(strconv.Itoa(t.UID)); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir
+	}
+	return "/nonexistent"
+}

@@ -51,6 +51,9 @@ func TestCallersFiles(t *testing.T) {
 	if out := asked(bob, "/home/bob/notes"); !strings.Contains(out, `"deny"`) {
 		t.Errorf("bob's link: %s\n%s", out, m.log)
 	}
+	if d, r := m.verdict(alice, nil, "s", "cat ~/notes"); d != "deny" || !strings.Contains(r, "path-guard") {
+		t.Errorf("~ is alice's home, and not the daemon's: %s %s", d, r)
+	}
 	for _, path := range []string{"/home/bob/notes", "/var/lib/belay/seen/notes"} {
 		if out := asked(alice, path); strings.Contains(out, `"deny"`) {
 			t.Errorf("alice was told where %s leads: %s", path, out)
