@@ -173,6 +173,7 @@ an agent is about to do, and answers allow, allow with changes, ask or block.
 		Args:          noArgs,
 		RunE:          func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error { return a.withinReach(cmd) }
 	root.SetVersionTemplate("belay {{.Version}}\n")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentFlags().StringVar(&a.state, "state", "",

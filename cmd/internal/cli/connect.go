@@ -53,6 +53,8 @@ connect prints which ways past belay stay open at that level; docs/AGENTS.md has
 Where belay.yaml was made before there was a settings guard, connect offers to bind that
 hook, too. It has an agent's changes of settings and of belay's files wait for a person.
 
+On a machine in system mode root connects every user: sudo belay system connect.
+
 Without a name it says which runtimes are here, and what it would do.`,
 		Example: `  belay connect
   belay connect claude-code
@@ -169,6 +171,11 @@ func (a *App) connect(ctx context.Context, name string, o connectOptions) error 
 	if err := mayConnect(o, verb, name, a.Geteuid() == 0); err != nil {
 		return err
 	}
+	if o.connected && !o.print {
+		if err := a.connectOnMachine(name, o); err != nil {
+			return err
+		}
+	}
 	hook, err := a.connectHook(o)
 	if err != nil {
 		return err
@@ -240,8 +247,13 @@ func (a *App) connectHook(o connectOptions) (connect.Hook, error) {
 	if !o.connected {
 		return h, nil
 	}
-	var err error
+	on, err := a.onMachine()
+	if err != nil {
+		return h, err
+	}
 	switch {
+	case on && o.daemon == "" && o.root == "":
+		h.Machine = true
 	case o.daemon != "" && a.state != "":
 		return h, usageError("--daemon and --state say two things", "Give one of them.")
 	case o.daemon != "":
@@ -261,6 +273,10 @@ func (a *App) connectHook(o connectOptions) (connect.Hook, error) {
 			return h, failure("there is no "+config.FileName+" in "+safe(h.State), "`belay init` writes a first one. "+
 				"A runtime that asks there now would have every action blocked.")
 		}
+	}
+	if path := machineHook(); h.Machine && o.hook == "" && canRun(path) == nil {
+		h.Program = path
+		return h, nil
 	}
 	h.Program, err = a.hookProgram(o)
 	return h, err
@@ -397,6 +413,11 @@ type connectReport struct {
 
 func (a *App) connectJSON(plan connect.Plan, o connectOptions, written bool, backups []string,
 	danger []connect.Finding) error {
+	return a.printJSON(connectReportOf(plan, o, written, backups, danger))
+}
+
+func connectReportOf(plan connect.Plan, o connectOptions, written bool, backups []string,
+	danger []connect.Finding) connectReport {
 	r := connectReport{Runtime: plan.Runtime, Level: plan.Level, Changed: plan.Changes(), Written: written,
 		Backups: backups, Notes: plan.Notes, Guard: o.guard}
 	for _, c := range plan.Files {
@@ -415,7 +436,7 @@ func (a *App) connectJSON(plan connect.Plan, o connectOptions, written bool, bac
 	for _, f := range danger {
 		r.Danger = append(r.Danger, f.Text)
 	}
-	return a.printJSON(r)
+	return r
 }
 
 func (a *App) connectPrint(plan connect.Plan, o connectOptions) error {

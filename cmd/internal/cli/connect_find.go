@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,9 +86,18 @@ func (a *App) findRuntimes() ([]foundRuntime, error) {
 		return nil, err
 	}
 	hook, err := a.connectHook(o)
+	command := func(name string) string { return "belay connect " + name }
+	if hook.Machine {
+		command = func(name string) string {
+			if slices.Contains(connect.Levels(name), connect.Managed) {
+				return "sudo belay system connect " + name
+			}
+			return "belay connect " + name
+		}
+	}
 	var out []foundRuntime
 	for _, name := range connect.Runtimes() {
-		f := foundRuntime{Runtime: name, Command: "belay connect " + name}
+		f := foundRuntime{Runtime: name, Command: command(name)}
 		if path, err := exec.LookPath(clients()[name]); err == nil {
 			f.Program, _ = filepath.Abs(path)
 		}

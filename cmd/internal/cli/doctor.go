@@ -35,7 +35,8 @@ func (a *App) doctorCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what is wrong, and say what to do about it",
-		Long: `doctor looks at the state directory and says what is wrong with it.
+		Long: `doctor looks at the state directory and says what is wrong with it. On a machine in system mode it
+says what of it holds for you: the daemon, its configuration, and what your agents are wired to.
 
 With --fix it first offers to grant what bound hooks import and belay.yaml does not grant.
 Where a runtime is connected, it also offers to bind the settings guard. It shows what would
@@ -43,6 +44,9 @@ change in belay.yaml, asks, and writes it.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if fix {
+				if err := a.ownState(); err != nil {
+					return err
+				}
 				if err := a.doctorFix(cmd.Context(), yes); err != nil {
 					return err
 				}
@@ -63,11 +67,10 @@ change in belay.yaml, asks, and writes it.`,
 }
 
 func (a *App) doctor(ctx context.Context, asJSON bool) error {
-	dir, err := a.stateDir()
+	found, err := a.examineAll(ctx)
 	if err != nil {
 		return err
 	}
-	found := append(a.examineSystem(ctx), a.examine(ctx, dir)...)
 	failed := false
 	for _, f := range found {
 		failed = failed || f.Status == "fail"
@@ -83,6 +86,22 @@ func (a *App) doctor(ctx context.Context, asJSON bool) error {
 		return exitWith(ExitError)
 	}
 	return nil
+}
+
+// examineAll looks at the machine's daemon in system mode, and otherwise at the state directory.
+func (a *App) examineAll(ctx context.Context) ([]finding, error) {
+	on, err := a.onMachine()
+	if on {
+		return a.examineMachine(ctx), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := a.stateDir()
+	if err != nil {
+		return nil, err
+	}
+	return append(a.examineSystem(ctx), a.examine(ctx, dir)...), nil
 }
 
 func (a *App) printFindings(found []finding) {
@@ -229,25 +248,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		warn("clock", text,
 			"Set the clock right and keep it so, with a time server. docs/OPERATIONS.md says what goes by which clock.")
 	}
-	if sessions, err := unstartedSessionsOf(ctx, host, st.Gone, time.Now()); err != nil {
-		fail("sessions", err.Error(), "")
-	} else {
-		for _, u := range sessions {
-			out = append(out,
-				finding{Check: "session", Status: "warn", Red: true, Text: unstartedText(u), Advice: unstartedAdvice})
-		}
-	}
-	if sessions, lost, err := a.unheardSessionsOf(ctx, host, dir, st.Gone, time.Now()); err != nil {
-		fail("sessions", err.Error(), "")
-	} else {
-		for _, u := range sessions {
-			out = append(out,
-				finding{Check: "session", Status: "warn", Red: true, Text: unheardText(u), Advice: unheardAdvice})
-		}
-		for _, l := range lost {
-			warn("sessions", unreadText(l), "")
-		}
-	}
+	out = append(out, a.examineSessions(ctx, host, dir, st.Gone)...)
 	if unsound, ok := examineQueue(ctx, host); !ok {
 		out = append(out, unsound)
 	}
@@ -267,12 +268,42 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 			out = append(out, *m)
 		}
 	}
+	return append(out, examineBuild()...)
+}
+
+// examineSessions looks for sessions of which belay heard too late, or nothing.
+func (a *App) examineSessions(ctx context.Context, src eventReader, dir string, gone int64) (out []finding) {
+	sessions, err := unstartedSessionsOf(ctx, src, gone, time.Now())
+	if err != nil {
+		out = append(out, finding{Check: "sessions", Status: "fail", Text: err.Error()})
+	}
+	for _, u := range sessions {
+		out = append(out,
+			finding{Check: "session", Status: "warn", Red: true, Text: unstartedText(u), Advice: unstartedAdvice})
+	}
+	off, lost, err := a.unheardSessionsOf(ctx, src, dir, gone, time.Now())
+	if err != nil {
+		out = append(out, finding{Check: "sessions", Status: "fail", Text: err.Error()})
+	}
+	for _, u := range off {
+		out = append(out,
+			finding{Check: "session", Status: "warn", Red: true, Text: unheardText(u), Advice: unheardAdvice})
+	}
+	for _, l := range lost {
+		out = append(out, finding{Check: "sessions", Status: "warn", Text: unreadText(l)})
+	}
+	return out
+}
+
+// examineBuild says in which languages hooks can be written here.
+func examineBuild() (out []finding) {
 	for _, lang := range hookbuild.Languages() {
+		f := finding{Check: "build", Status: "ok", Text: lang}
 		if missing := hookbuild.Missing(lang); missing != "" {
-			warn("build", lang+" hooks cannot be built here: "+missing, "Only needed to write hooks in "+lang+".")
-		} else {
-			ok("build", lang)
+			f = finding{Check: "build", Status: "warn", Text: lang + " hooks cannot be built here: " + missing,
+				Advice: "Only needed to write hooks in " + lang + "."}
 		}
+		out = append(out, f)
 	}
 	return out
 }

@@ -19,7 +19,13 @@ var versionWord = regexp.MustCompile(`\b\d+\.\d+\.\d+\b`)
 
 // examineWiring looks whether the runtimes of this machine ask belay: whether an event has no
 // entry, whether something shadows the entries, and which client was tested.
-func (a *App) examineWiring(ctx context.Context, dir string) (out []finding) {
+func (a *App) examineWiring(ctx context.Context, dir string) []finding {
+	return a.examineWiringBy(ctx, func(name string, place connect.Place) []connect.Finding {
+		return connect.Examine(name, place, dir, connect.Writer{}.Read)
+	})
+}
+
+func (a *App) examineWiringBy(ctx context.Context, look func(string, connect.Place) []connect.Finding) (out []finding) {
 	found, err := a.findRuntimes()
 	if err != nil {
 		return []finding{{Check: "runtimes", Status: "warn", Text: err.Error()}}
@@ -29,7 +35,7 @@ func (a *App) examineWiring(ctx context.Context, dir string) (out []finding) {
 		return []finding{{Check: "runtimes", Status: "warn", Text: err.Error()}}
 	}
 	for _, f := range found {
-		for _, n := range connect.Examine(f.Runtime, place, dir, connect.Writer{}.Read) {
+		for _, n := range look(f.Runtime, place) {
 			out = append(out, finding{Check: f.Runtime, Status: string(n.Severity), Text: n.Text, Advice: n.Advice,
 				Red: n.Severity == connect.Fail})
 		}

@@ -62,6 +62,9 @@ func (a *App) eventsVerify(ctx context.Context, options eventsVerifyOptions) err
 	if options.sinceHead && options.against != "" {
 		return usageError("--since-head does not go with --against", "A comparison with a copy reads every event.")
 	}
+	if err := a.ownState(); err != nil {
+		return err
+	}
 	dir, err := a.stateDir()
 	if err != nil {
 		return err

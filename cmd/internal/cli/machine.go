@@ -2,8 +2,11 @@ package cli
 
 import (
 	"errors"
+	"path/filepath"
+	"slices"
 
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/cmd/internal/connect"
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/system"
 )
@@ -46,7 +49,37 @@ func (a *App) ownState() error {
 	if err != nil || !on {
 		return err
 	}
+	dir := system.UserDir(a.places().State, a.Geteuid())
+	if a.Geteuid() == 0 {
+		dir = filepath.Join(a.places().State, "users", "UID")
+	}
 	return failure("this machine is in system mode: its daemon decides, by the files of root in "+a.places().Config,
-		"Root works on the state of a user with `belay --state "+
-			system.UserDir(a.places().State, a.Geteuid())+" …`, and changes hooks in "+a.places().Config+".")
+		"Root works on the state of a user with `belay --state "+dir+" …`, and changes hooks in "+a.places().Config+".")
+}
+
+// connectOnMachine refuses settings that would lead a runtime past the machine's daemon, and those of one user where
+// root can connect all of them.
+func (a *App) connectOnMachine(name string, o connectOptions) error {
+	config, err := a.loadSystem()
+	switch {
+	case errors.Is(err, system.ErrNone) || o.root != "":
+		return nil
+	case err != nil:
+		_, err := a.onMachine()
+		return err
+	}
+	on, err := a.onMachine()
+	root := "`sudo belay system connect " + name + "` has the runtimes of every user ask it."
+	switch {
+	case err != nil:
+		return err
+	case !on && o.managed && a.Geteuid() == 0 && !config.AllowState:
+		return failure("this machine is in system mode: a state directory that settings name does not count", root)
+	case on && o.daemon != "":
+		return failure("this machine is in system mode: its own daemon decides, and no other", root)
+	case on && !o.managed && slices.Contains(connect.Levels(name), connect.Managed):
+		return failure("this machine is in system mode: root connects "+name+" by managed settings, "+
+			"which no agent can take out", root)
+	}
+	return nil
 }

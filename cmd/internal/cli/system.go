@@ -24,12 +24,13 @@ database, keys and configuration. Linux only; docs/SYSTEM.md says what holds the
 
   belay system install --dry-run   see what would be made
   sudo belay system install        make it, and start it
+  sudo belay system connect        have the agent runtimes of every user ask it
   belay system status              see what is there, and what deviates`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.systemInstallCmd(), a.systemStatusCmd(), a.systemUpgradeCmd(), a.systemUninstallCmd(),
-		a.systemImportCmd(), a.systemReceiveCmd())
+		a.systemImportCmd(), a.systemReceiveCmd(), a.systemConnectCmd(), a.systemDisconnectCmd())
 	return cmd
 }
 
@@ -101,7 +102,8 @@ func (a *App) systemUninstallCmd() *cobra.Command {
 The state with its log, the users, belay.yaml and trust.yaml stay, too; system.yaml stays under
 another name. --purge removes all of that for good.
 
-Disconnect agent runtimes first: one that finds no belay-hook may let its actions pass.`,
+Disconnect agent runtimes first (belay system disconnect): one that finds no belay-hook may let
+its actions pass.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.systemUninstall(cmd.Context(), f) },
 	}

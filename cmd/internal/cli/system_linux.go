@@ -180,7 +180,7 @@ func (a *App) systemInstall(ctx context.Context, f systemFlags) error {
 	switch {
 	case start:
 		fmt.Fprintf(a.Out, "\nThis machine is in system mode, and belay answers.\nNext:\n"+
-			"  edit %s/belay.yaml and %s\n  belay connect claude-code --managed (or another runtime)\n  belay system status\n",
+			"  edit %s/belay.yaml and %s\n  sudo belay system connect\n  belay system status\n",
 			system.ConfigDir, system.ConfigFile)
 	case t.Machine():
 		fmt.Fprintf(a.Out, "\nThis machine is in system mode. Every agent is blocked until belay is started:\n"+

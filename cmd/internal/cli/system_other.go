@@ -11,6 +11,10 @@ func errNoSystem() error {
 
 func (a *App) examineSystem(context.Context) []finding { return nil }
 
+func machineHook() string { return "" }
+
+func (a *App) systemConnect([]string, systemConnectFlags) error { return errNoSystem() }
+
 func (a *App) systemInstall(context.Context, systemFlags) error        { return errNoSystem() }
 func (a *App) systemStatus(context.Context, systemFlags) error         { return errNoSystem() }
 func (a *App) systemUpgrade(context.Context, systemFlags) error        { return errNoSystem() }

@@ -41,6 +41,9 @@ func (a *App) unheardSessionsOf(ctx context.Context, src eventReader, dir string
 	if err != nil {
 		return nil, nil, nil // there is no home, and so no logs
 	}
+	if on, err := a.onMachine(); err == nil && on {
+		dir = "" // what asks the machine's daemon names no directory
+	}
 	for _, name := range reconcile.Runtimes() {
 		since, err := a.askedSince(ctx, src, name, connect.Asks(name, place, dir, connect.Writer{}.Read), gone, now)
 		if err != nil {

@@ -15,8 +15,9 @@ import (
 // Hook is the command that a runtime starts for each of its events.
 type Hook struct {
 	Program string // absolute path of belay-hook
-	State   string // absolute path of the state directory; "" with Daemon
+	State   string // absolute path of the state directory; "" with Daemon and with Machine
 	Daemon  string // directory by which a daemon of another user is asked (belay-hook --connect)
+	Machine bool   // the machine is in system mode: belay-hook finds its daemon by itself, and no flag leads it away
 	// SkillShell leaves Claude Code running the commands that stand in files of slash commands and skills.
 	SkillShell bool
 }
@@ -33,8 +34,15 @@ func (h Hook) Check() error {
 				Err: ErrUsage}
 		}
 	}
-	if (h.State == "") == (h.Daemon == "") {
-		return &Error{Reason: "either a state directory or a daemon's directory is needed", Err: ErrUsage}
+	asked := 0
+	for _, on := range []bool{h.State != "", h.Daemon != "", h.Machine} {
+		if on {
+			asked++
+		}
+	}
+	if asked != 1 {
+		return &Error{Reason: "one of a state directory, a daemon's directory and the machine's daemon is needed",
+			Err: ErrUsage}
 	}
 	return nil
 }
@@ -46,7 +54,10 @@ func plain(s string) bool {
 // args are the arguments for an event.
 func (h Hook) args(runtime, event string) []string {
 	args := []string{"--runtime", runtime, "--for", event}
-	if h.Daemon != "" {
+	switch {
+	case h.Machine:
+		return args
+	case h.Daemon != "":
 		return append(args, "--connect", h.Daemon)
 	}
 	return append(args, "--state", h.State)

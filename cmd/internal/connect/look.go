@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -44,6 +45,7 @@ type look struct {
 	runtime string
 	events  []string // that have to be registered
 	state   string
+	machine *Machine // the machine's daemon is to be asked, and no state directory
 	entries []registered
 	found   []Finding
 	managed bool // only managed hooks run
@@ -62,7 +64,11 @@ func Examine(name string, place Place, state string, read Reader) []Finding {
 // danger adds what keeps the entries' programs from being started, or can take their place.
 func (l *look) danger(place Place, read Reader) {
 	for _, r := range l.entries {
-		for _, f := range Danger(l.runtime, r.level, place, Hook{Program: r.inv.program}, read) {
+		level := r.level
+		if l.machine != nil { // what an agent's user can replace is no way to a daemon out of its reach
+			level = Managed
+		}
+		for _, f := range Danger(l.runtime, level, place, Hook{Program: r.inv.program}, read) {
 			if !slices.Contains(l.found, f) {
 				l.found = append(l.found, f)
 			}
@@ -195,6 +201,8 @@ func (l *look) entry(r *registered) {
 		}
 	}
 	switch {
+	case l.machine != nil:
+		l.machine.entry(r)
 	case inv.state == "" && inv.daemon == "":
 		r.wrong = append(r.wrong, "it names no state directory: BELAY_HOME says which one is asked")
 	case inv.daemon == "" && !sameDir(inv.state, l.state):
@@ -333,7 +341,10 @@ func (l *look) conclude() []Finding {
 	if len(l.entries) == 0 {
 		if l.managed {
 			l.say(Fail, "managed settings let managed hooks run only, and belay is none of them",
-				"`belay connect "+l.runtime+" --managed`, as root.")
+				cmp.Or(l.machine.command(l.runtime), "`belay connect "+l.runtime+" --managed`, as root."))
+		}
+		if l.machine != nil {
+			return append(l.found, l.machine.unasked(l.runtime))
 		}
 		return append(l.found, Finding{Warn, "it does not ask belay", "`belay connect " + l.runtime + "` connects it."})
 	}
@@ -364,7 +375,7 @@ func (l *look) conclude() []Finding {
 			twice = append(twice, e)
 		}
 	}
-	advice := "`belay connect " + l.runtime + "` puts the entries back."
+	advice := cmp.Or(l.machine.command(l.runtime), "`belay connect "+l.runtime+"` puts the entries back.")
 	if shadowed > 0 && !levels[Managed] {
 		l.say(Fail, "belay's entries do not run: hooks are switched off, or only managed ones run",
 			"See the line above, or connect it with --managed.")
@@ -377,6 +388,9 @@ func (l *look) conclude() []Finding {
 	if len(twice) > 0 {
 		l.say(Warn, "belay is asked twice about "+some(twice)+": at "+strings.Join(asked[twice[0]], " and "),
 			"`belay disconnect` takes one level's entries out.")
+	}
+	if l.machine != nil && !levels[Managed] {
+		l.found = append(l.found, l.machine.below(l.runtime)...)
 	}
 	if len(missing) == 0 {
 		var names []string

@@ -29,7 +29,7 @@ func claudePins(h Hook) ([]pin, error) {
 	if !h.SkillShell {
 		pins = append(pins, skillShell)
 	}
-	if h.State != "" {
+	if h.State != "" || h.Machine { // empty, it names none
 		dir, err := text(h.State)
 		if err != nil {
 			return nil, err

@@ -43,6 +43,21 @@ func replaceable(program string, level Level, settings string) []Finding {
 	return nil
 }
 
+// notRoots says what lets another account than root change a file of managed settings.
+func notRoots(settings string) []Finding {
+	for _, path := range ancestors(settings) {
+		uid, gid, mode, ok := lstat(path)
+		if !ok {
+			continue // read a moment ago
+		}
+		if text, severity := othersMay(uid, gid, mode, []int{0}, Managed); text != "" {
+			return []Finding{{severity, path + " " + text + ": another account can take belay's entries out",
+				"Root: give it to root alone."}}
+		}
+	}
+	return nil
+}
+
 // othersMay says what lets others write, and how bad it is. A group of the owner's own is no other.
 func othersMay(uid, gid int, mode fs.FileMode, owners []int, level Level) (string, Severity) {
 	switch {

@@ -157,6 +157,23 @@ func TestWalls(t *testing.T) {
 	out, errs, code = m.as(0, "", "/usr/local/bin/belay", "--state", "/var/lib/belay/users/1501", "events", "verify")
 	row(0, "verifies alice's log", "ok", code == 0, out+errs)
 
+	// What their agents are wired to, and what doctor says of it.
+	m.must(os.MkdirAll(m.path("etc/claude-code"), 0o755))
+	m.must(os.MkdirAll(m.path("home/alice/.claude"), 0o755))
+	out, errs, code = m.as(alice, "", "/usr/local/bin/belay", "doctor")
+	row(alice, "asks doctor before her runtime is connected", "told to have root connect it", code == 1 &&
+		strings.Contains(out, "sudo belay system connect claude-code"), out+errs)
+	out, errs, code = m.as(alice, "", "/usr/local/bin/belay", "connect", "claude-code", "--yes")
+	row(alice, "connects her runtime by her own settings", "refused: root connects it", code == 1 &&
+		strings.Contains(errs, "root connects claude-code by managed settings"), out+errs)
+	out, errs, code = m.as(0, "", "/usr/local/bin/belay", "system", "connect")
+	row(0, "connects the runtimes of every user", "done", code == 0 && strings.Contains(out, "asks the machine's daemon"), out+errs)
+	err = m.tryFile(alice, "/etc/claude-code/managed-settings.json", true)
+	row(alice, "writes the managed settings", "permission denied", err == syscall.EACCES, fmt.Sprint(err))
+	out, errs, _ = m.as(alice, "", "/usr/local/bin/belay", "doctor")
+	row(alice, "asks doctor again", "told who decides, and what asks it", strings.Contains(out, fmt.Sprintf("uid %d", m.daemonUID())) &&
+		strings.Contains(out, "asks belay about all") && strings.Contains(out, "(managed settings)") &&
+		strings.Contains(out, "is root's, and valid"), out+errs)
 	m.tryLayers(row)
 
 	// The daemon goes, and comes back.
@@ -167,6 +184,9 @@ func TestWalls(t *testing.T) {
 	out, errs, code = m.as(alice, "", "/usr/local/bin/belay", "status")
 	row(alice, "asks for the status meanwhile", "told whom to call", code != 0 && strings.Contains(out+errs, "the platform team"),
 		out+errs)
+	out, errs, code = m.as(alice, "", "/usr/local/bin/belay", "doctor")
+	row(alice, "asks doctor meanwhile", "red, and told whom to call", code == 1 && strings.Contains(out, "FAIL  daemon ") &&
+		strings.Contains(out, "the platform team"), out+errs)
 	m.start()
 	d, r = m.verdict(alice, nil, "s-3", "ls")
 	row(alice, "asks again when it is back", "decided", d != "deny", d+r)
