@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/layers"
+	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/internal/system"
@@ -30,8 +31,9 @@ type userConfig struct {
 	places    system.Places
 	reviewers func() ([]string, error) // as system.yaml says at present
 
-	mu  sync.Mutex
-	bad string // why the files are not those of the organisation; "" when they are
+	mu   sync.Mutex
+	gone time.Time // since when the organisation has no trust.yaml, while the user has one; zero: it has, or neither has
+	bad  string    // why the files are not those of the organisation; "" when they are
 	// badLayer says why the user's own layer is left out; "" where it is not.
 	badLayer string
 }
@@ -89,7 +91,7 @@ func (u *userConfig) sources() (layers.Sources, error) {
 	if s.Reviewers, err = u.reviewers(); err != nil {
 		return s, err
 	}
-	if s.Organisation, err = readOwned(filepath.Join(u.places.Config, config.FileName)); err != nil {
+	if s.Organisation, err = u.readOwned(config.FileName); err != nil {
 		return s, fmt.Errorf("the organisation's configuration: %w", err)
 	}
 	for name, into := range map[string]*[]byte{config.FileName: &s.Before, layers.OriginName: &s.Origin,
@@ -123,28 +125,56 @@ func (u *userConfig) derived(s layers.Sources) (*layers.Derived, error) {
 	return floor, alone
 }
 
+// goneFor is how long the organisation's trust.yaml has to be away before the user's goes, too. An editor that removes a
+// file and makes it anew brings no denied hook back meanwhile.
+const goneFor = 3 * time.Second
+
 // writeTrust has the user's trust.yaml be the organisation's, or not be where that has none.
 func (u *userConfig) writeTrust() error {
-	src, err := readOwned(filepath.Join(u.places.Config, tiers.PolicyFile))
 	path := filepath.Join(u.dir, tiers.PolicyFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("the organisation's trust policy: %w", err)
-	}
 	before, err := readIf(path)
 	if err != nil {
 		return err
 	}
+	src, err := u.readOwned(tiers.PolicyFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && before == nil:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		if u.gone.IsZero() {
+			u.gone = time.Now()
+		}
+		if time.Since(u.gone) < goneFor {
+			return fmt.Errorf("%s has gone: what it said holds for %v more", filepath.Join(u.places.Config, tiers.PolicyFile),
+				goneFor)
+		}
+		return os.Remove(path)
+	case err != nil:
+		return fmt.Errorf("the organisation's trust policy: %w", err)
+	}
+	u.gone = time.Time{}
 	return replaceIf(path, before, src)
 }
 
-// readOwned reads a file of the organisation.
-func readOwned(path string) ([]byte, error) { return files.Read(path, strictyaml.MaxSize) }
+// readOwned reads a file of the organisation, which belongs to the owner of its directory and can be written by no other
+// user. Errors are those of package files too.
+func (u *userConfig) readOwned(name string) ([]byte, error) {
+	path := filepath.Join(u.places.Config, name)
+	dir, err := os.Lstat(u.places.Config)
+	if err != nil {
+		return nil, err
+	}
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	want, known := peercred.Owner(dir)
+	if owner, ok := peercred.Owner(fi); !known || !ok || owner != want || fi.Mode().Perm()&0o022 != 0 ||
+		!fi.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s must be a regular file of root that others cannot write to", path)
+	}
+	return files.Read(path, strictyaml.MaxSize)
+}
 
 func readIf(path string) ([]byte, error) {
 	src, err := files.Read(path, strictyaml.MaxSize)

@@ -175,7 +175,7 @@ func (f *Front) give(ctx context.Context, uid int, conn net.Conn, framed bool) e
 		to = t.frames
 	}
 	if !to.give(conn) {
-		return errors.New("all connections of this user are taken: limits.connections of " + system.ConfigFile)
+		return errors.New("all connections of this user are taken, or their server is being stopped: limits.connections of " + system.ConfigFile)
 	}
 	return nil
 }
