@@ -48,6 +48,7 @@ func (a *App) argumentValues() map[string]cobra.CompletionFunc {
 		"config user": once(fileNames("yaml", "yml")),
 		"rules build": once(fileNames("yaml", "yml")), "rules explain": once(fileNames("yaml", "yml")),
 		"schema":        once(schemaNames()),
+		"system import": once(directories), "system receive": free,
 		"test":          directories,
 		"trust add-key": fileNames("pub"), "trust generate-key": free,
 	}
@@ -115,6 +116,8 @@ func (a *App) flagValues() map[string]cobra.CompletionFunc {
 		"trust add-identity --hook":  commaSeparated(free),
 		"trust add-key --hook":       commaSeparated(free),
 		"--host":                     free,
+		"--programs":                 directories,
+		"system import --user":       free,
 		"--html":                     fileNames("html"),
 		"--id":                       free,
 		"--identity":                 fileNames(),
