@@ -25,6 +25,7 @@ import (
 	"github.com/belay-hooks/belay/internal/rules"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/internal/suite"
+	"github.com/belay-hooks/belay/internal/system"
 	"github.com/belay-hooks/belay/phases"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -223,6 +224,8 @@ func decodeYAML(block string) error {
 		whole = append([]byte("version: belay/v1\n"), src...)
 	}
 	switch {
+	case has("contact"):
+		_, err = system.Parse(src)
 	case has("cases"):
 		_, err = suite.Parse(src)
 	case has("abi"):

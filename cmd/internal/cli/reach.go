@@ -22,8 +22,8 @@ func reaches() map[string]reach {
 	out := map[string]reach{}
 	for kind, names := range map[reach][]string{
 		reachDaemon: {"approvals approve", "approvals deny", "approvals list", "approvals show", "approvals wait",
-			"approvals watch", "config accept", "events compact", "events export", "events query", "events reconcile",
-			"events report", "events show", "events tail", "hook list", "hook propose", "latch clear", "latch list",
+			"approvals watch", "config accept", "config effective", "config user",
+			"events compact", "events export", "events query", "events reconcile", "events report", "events show", "events tail", "hook list", "hook propose", "latch clear", "latch list",
 			"lease check", "lease list", "lease mint", "lease revoke", "lease show", "lease verify", "reload", "status"},
 		reachOwn: {"events key", "events prove", "hook disable", "hook enable", "hook enforce", "hook install", "hook observe",
 			"hook remove", "hook upgrade", "init", "recover", "reviewer init", "reviewer list", "trust add-identity",

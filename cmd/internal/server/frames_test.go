@@ -334,7 +334,9 @@ func TestFramedConnectionsAreBounded(t *testing.T) {
 	}
 	first, second := d.frames(t), d.frames(t)
 	ask(first)
+	time.Sleep(50 * time.Millisecond) // a connection idles from a moment after its answer has come
 	ask(second)
+	time.Sleep(50 * time.Millisecond)
 	third := d.frames(t)
 	ask(third)
 	closed(t, first)
