@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/files"
@@ -32,8 +33,15 @@ func find(programs ...string) string {
 	return ""
 }
 
-// env adds settings to the environment; later ones win.
-func env(settings ...string) []string { return append(os.Environ(), settings...) }
+// env adds settings to the environment; later ones win. Compilers write no colours: on a build server some do without a
+// terminal, and their errors could not be read.
+func env(settings ...string) []string {
+	environ := slices.DeleteFunc(os.Environ(), func(s string) bool {
+		name, _, _ := strings.Cut(s, "=")
+		return name == "FORCE_COLOR" || name == "CLICOLOR_FORCE"
+	})
+	return append(append(environ, "NO_COLOR=1", "CARGO_TERM_COLOR=never"), settings...)
+}
 
 // run starts a program in the hook's directory. Of one that fails, find takes the output apart for the error.
 func (j *job) run(ctx context.Context, environ []string, find finder, program string, args ...string) ([]byte, error) {

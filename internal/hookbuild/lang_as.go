@@ -33,7 +33,8 @@ func compileAS(ctx context.Context, j *job) ([]byte, error) {
 	if err != nil {
 		out = j.output()
 	}
-	args := append(asc[1:len(asc):len(asc)], "--config", "asconfig.json", "--target", "release", "--outFile", out)
+	args := append(asc[1:len(asc):len(asc)], "--config", "asconfig.json", "--target", "release", "--noColors",
+		"--outFile", out)
 	if j.opts.Debug {
 		args = append(args, "--debug")
 	}

@@ -26,6 +26,9 @@ func TestMistakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			for _, name := range []string{"CI", "FORCE_COLOR", "CLICOLOR_FORCE"} { // as on a build server
+				t.Setenv(name, "1")
+			}
 			dir := mistake(t, a)
 			_, err = Build(t.Context(), dir, Options{StandardGo: true})
 			var r *Refusal
@@ -52,6 +55,9 @@ func TestMistakes(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			whole, err := os.ReadFile(filepath.Join(dir, "build", outputFile))
+			if len(r.Errors) == 0 {
+				t.Fatal("no error has a place")
+			}
 			if first, _, _ := strings.Cut(r.Errors[0].Message, ":"); err != nil || len(whole) < len(first) {
 				t.Errorf("the whole output: %q, %v", whole, err)
 			}
