@@ -47,6 +47,8 @@ type Front struct {
 	refusals *refusals
 
 	mu      sync.Mutex
+	may     map[int]error // by uid: what MayAsk says under config
+	config  *system.Config
 	tenants map[int]*tenant
 	ending  bool
 	work    sync.WaitGroup
@@ -137,7 +139,7 @@ func (f *Front) hand(ctx context.Context, conn net.Conn, framed bool) {
 	}
 }
 
-// peer returns the uid of a user who may ask.
+// peer returns the uid at the other end.
 func (f *Front) peer(conn net.Conn) (int, error) {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
@@ -158,7 +160,7 @@ func (f *Front) give(ctx context.Context, uid int, conn net.Conn, framed bool) e
 	if err != nil {
 		return errors.New("the machine's belay is not configured as it should be: root finds the reason with `belay system status`")
 	}
-	if err := config.MayAsk(uid, f.o.Directory); err != nil {
+	if err := f.mayAsk(uid, config); err != nil {
 		return err
 	}
 	if f.o.Held != nil {
@@ -175,9 +177,31 @@ func (f *Front) give(ctx context.Context, uid int, conn net.Conn, framed bool) e
 		to = t.frames
 	}
 	if !to.give(conn) {
-		return errors.New("all connections of this user are taken, or their server is being stopped: limits.connections of " + system.ConfigFile)
+		return errors.New("all connections of this user are taken, or their server is being stopped: " +
+			"limits.connections of " + system.ConfigFile)
 	}
 	return nil
+}
+
+// mayAsk is MayAsk, looked up once for each user and configuration: an agent connects for each of its events, and users
+// and groups stand in files. A configuration is read anew each second, so that a change of a group counts after that.
+func (f *Front) mayAsk(uid int, config *system.Config) error {
+	f.mu.Lock()
+	if f.config != config {
+		f.config, f.may = config, map[int]error{}
+	}
+	err, known := f.may[uid]
+	f.mu.Unlock()
+	if known {
+		return err
+	}
+	err = config.MayAsk(uid, f.o.Directory)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.config == config {
+		f.may[uid] = err
+	}
+	return err
 }
 
 // tenant returns the user's, and opens it where it is the first connection.
