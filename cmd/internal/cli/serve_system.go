@@ -166,22 +166,18 @@ type systemConfigs struct {
 	at     time.Time
 }
 
-func (c *systemConfigs) now() (*system.Config, error) {
+func (c *systemConfigs) now() (*system.Config, error) { return c.within(freshFor) }
+
+// fresh reads system.yaml in any case.
+func (c *systemConfigs) fresh() (*system.Config, error) { return c.within(-1) }
+
+func (c *systemConfigs) within(age time.Duration) (*system.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.at) > freshFor {
+	if time.Since(c.at) > age {
 		c.config, c.err = c.load()
 		c.at = time.Now()
 	}
-	return c.config, c.err
-}
-
-// fresh reads system.yaml in any case.
-func (c *systemConfigs) fresh() (*system.Config, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.config, c.err = c.load()
-	c.at = time.Now()
 	return c.config, c.err
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,8 +68,9 @@ func (u *userConfig) write() error {
 	if err != nil {
 		return fmt.Errorf("the organisation's configuration: %w", err)
 	}
-	if err := u.writeTrust(); err != nil {
-		return err
+	held := u.writeTrust()
+	if held != nil && !errors.Is(held, errTrustGone) {
+		return held
 	}
 	path, originPath := filepath.Join(u.dir, config.FileName), filepath.Join(u.dir, layers.OriginName)
 	if !bytes.Equal(src.Before, d.File) {
@@ -81,7 +83,7 @@ func (u *userConfig) write() error {
 	if err := replaceIf(path, src.Before, d.File); err != nil {
 		return err
 	}
-	return replaceIf(originPath, src.Origin, d.Origin)
+	return cmp.Or(replaceIf(originPath, src.Origin, d.Origin), held)
 }
 
 // sources reads what the user's configuration is derived from.
@@ -129,6 +131,9 @@ func (u *userConfig) derived(s layers.Sources) (*layers.Derived, error) {
 // file and makes it anew brings no denied hook back meanwhile.
 const goneFor = 3 * time.Second
 
+// errTrustGone: the organisation's trust.yaml is away, and the user's still holds.
+var errTrustGone = errors.New("trust.yaml has gone")
+
 // writeTrust has the user's trust.yaml be the organisation's, or not be where that has none.
 func (u *userConfig) writeTrust() error {
 	path := filepath.Join(u.dir, tiers.PolicyFile)
@@ -145,8 +150,7 @@ func (u *userConfig) writeTrust() error {
 			u.gone = time.Now()
 		}
 		if time.Since(u.gone) < goneFor {
-			return fmt.Errorf("%s has gone: what it said holds for %v more", filepath.Join(u.places.Config, tiers.PolicyFile),
-				goneFor)
+			return fmt.Errorf("%w from %s: what it said holds for %v more", errTrustGone, u.places.Config, goneFor)
 		}
 		return os.Remove(path)
 	case err != nil:
@@ -204,7 +208,7 @@ func (m *machine) follow(uid int, dir string) (*userConfig, error) {
 	m.mu.Lock()
 	m.users[uid] = u
 	m.mu.Unlock()
-	if err := u.derive(); err != nil {
+	if err := u.derive(); err != nil && !errors.Is(err, errTrustGone) { // which watch ends
 		m.leave(uid)
 		return nil, err
 	}
@@ -230,6 +234,18 @@ func (m *machine) derive() error {
 	return errors.Join(errs...)
 }
 
+// troubled reports whether the files of a user are not those of the organisation. They are tried again until they are.
+func (m *machine) troubled() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, u := range m.users {
+		if u.problem() != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // followEvery is how often the organisation's files are looked at.
 const followEvery = time.Second
 
@@ -245,7 +261,7 @@ func (m *machine) watch(ctx context.Context) {
 		case <-tick.C:
 		}
 		now, text := m.written(), ""
-		if now == seen && said == "" {
+		if now == seen && said == "" && !m.troubled() {
 			continue
 		}
 		seen = now

@@ -79,3 +79,29 @@ func TestTrustHoldsWhileItIsEdited(t *testing.T) {
 		t.Errorf("it stays: %v", err)
 	}
 }
+
+// A daemon that starts after trust.yaml was removed serves the user by what it said, says so, and looks again until it
+// holds no more.
+func TestAUserIsServedWhileTrustHasGone(t *testing.T) {
+	u, at := organisationFiles(t)
+	if err := errors.Join(u.derive(), os.Remove(at(tiers.PolicyFile))); err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{places: u.places, users: map[int]*userConfig{}, configs: &systemConfigs{
+		load: func() (*system.Config, error) { return new(system.Config), nil }}}
+	again, err := m.follow(1000, u.dir)
+	if err != nil {
+		t.Fatalf("the user is not served: %v", err)
+	}
+	theirs := filepath.Join(u.dir, tiers.PolicyFile)
+	if _, err := os.Stat(theirs); err != nil || !m.troubled() || !strings.Contains(again.problem(), "has gone") {
+		t.Errorf("%v, problem %q", err, again.problem())
+	}
+	again.gone = again.gone.Add(-goneFor - time.Second)
+	if err := m.derive(); err != nil || m.troubled() {
+		t.Errorf("%v, problem %q", err, again.problem())
+	}
+	if _, err := os.Stat(theirs); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it stays: %v", err)
+	}
+}
