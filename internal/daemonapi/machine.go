@@ -9,7 +9,7 @@ import (
 
 // System mode: the machine has one daemon, with a user of its own. No flag and no variable moves these places.
 const (
-	// SystemConfig is root's. Its presence is system mode, whatever it says; package internal/system reads it.
+	// SystemConfig is root's. Its presence alone is system mode; package internal/system reads it.
 	SystemConfig = "/etc/belay/system.yaml"
 	// SystemDir is root's, and holds the sockets.
 	SystemDir = "/run/belay"

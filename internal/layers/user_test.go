@@ -19,7 +19,7 @@ hooks:
 default: {spawn: ask}
 unknown_tools: ask
 known_tools: ["mcp:github:*"]
-scopes: {fs_write: ["/work/**", "/srv/**"]}
+scopes: {fs_write: ["/repo/**", "/srv/**"]}
 redact:
   keys: [token]
   patterns: [{name: acme, regex: "ak_[0-9a-z]{20}", keywords: [ak_]}]
@@ -38,7 +38,7 @@ require:
   - {phases: [pre_tool], tools: "^exec$", hooks: [user-strict]}
 require_lease:
   - {capability: "tool:exec"}
-scopes: {fs_write: ["/work/mine/**", "/tmp/**"], net: []}
+scopes: {fs_write: ["/repo/mine/**", "/tmp/**"], net: []}
 default: {spawn: allow, pre_tool: ask}
 unknown_tools: block
 known_tools: ["mcp:github:read", "mcp:other:x"]
@@ -70,7 +70,7 @@ func TestUserLayer(t *testing.T) {
 		t.Errorf("the user's hooks run before the organisation's, or in another order: %d, %d", f.Hooks[2].Priority,
 			f.Hooks[3].Priority)
 	}
-	if got := f.Scopes; !slices.Equal(got.FSWrite, phases.Scope{"/work/mine/**"}) || got.Net == nil || len(got.Net) != 0 {
+	if got := f.Scopes; !slices.Equal(got.FSWrite, phases.Scope{"/repo/mine/**"}) || got.Net == nil || len(got.Net) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if f.Default[phases.Spawn] != phases.Ask || f.Default[phases.PreTool] != phases.Ask || f.UnknownTools != phases.Block ||

@@ -122,7 +122,7 @@ func (c *counter) add(e *phases.Event) {
 	}
 }
 
-// decided counts a verdict. A failure is a block, whatever it says.
+// decided counts a verdict. A failure counts as a block.
 func (c *counter) decided(e *phases.Event) {
 	for _, d := range []*Decisions{&c.report.Decisions, &spanAt(c.report.OverTime, e.Time).Decisions} {
 		switch {

@@ -125,7 +125,7 @@ func (a *App) examineMachineDaemon(ctx context.Context, contact string) (out []f
 	return append(out, a.examineSessions(ctx, c, "", st.Gone)...)
 }
 
-// examineDaemonUser says whom the daemon runs as. An agent can do to a process of its own user whatever it likes.
+// examineDaemonUser says whom the daemon runs as. An agent controls each process of its own user.
 func (a *App) examineDaemonUser(pid int) finding {
 	f := finding{Check: "daemon's user", Status: "ok"}
 	fi, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid)))

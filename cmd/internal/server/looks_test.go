@@ -207,7 +207,7 @@ func TestCallersWithoutEnd(t *testing.T) {
 	}
 }
 
-// The daemon reads nothing of a tenant's files, whatever it may read itself: what a command runs is told without its
+// The daemon reads nothing of a tenant's files, not even what it could read: what a command runs is told without its
 // text, also where a path that the tenant names leads into the daemon's own files.
 func TestTenantsFilesAreNotRead(t *testing.T) {
 	d, dial := asCaller(t)
