@@ -3,6 +3,7 @@ package layers
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,12 +128,12 @@ func walk(v any, key, pointer string, see func(key, pointer string, v any) bool)
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		for name, below := range v {
+		for _, name := range slices.Sorted(maps.Keys(v)) { // of two faults in one line always the same is told
 			next := name
 			if key != "" {
 				next = key + "." + name
 			}
-			walk(below, next, phases.Join(pointer, name), see)
+			walk(v[name], next, phases.Join(pointer, name), see)
 		}
 	case []any:
 		for i, below := range v {
