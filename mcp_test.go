@@ -56,6 +56,29 @@ func (l *lockedLog) String() string {
 	return l.b.String()
 }
 
+// A process that decides for users who may reach less than it starts no server with its rights.
+func TestNoToolPrograms(t *testing.T) {
+	t.Setenv("BELAY_TEST_SERVE", "given-by-environment")
+	dir := state(t, `version: belay/v1
+mcp:
+  servers:
+    files:
+      command: ["`+os.Args[0]+`", "-test.run=^TestServeMCP$"]
+      env: [BELAY_TEST_SERVE]
+      tools: [echo]
+`)
+	var log lockedLog
+	b := open(t, dir, belay.Options{NoToolPrograms: true, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Hooks: []belay.AdHocHook{calling("request_tool_call", `{"tool":"mcp__files__echo","args":{}}`)}})
+	if code, reply := noted(invoke(t, b, exec("ls"))); strings.Contains(reply, `"outcome":"ok"`) ||
+		code == "0" && !strings.Contains(reply, "starts no programs") {
+		t.Errorf("code %s, reply %s", code, reply)
+	}
+	if text := log.String(); strings.Contains(text, "started with") {
+		t.Errorf("the server was started: %s", text)
+	}
+}
+
 // A hook calls a tool of a server that belay.yaml declares.
 func TestMCPTools(t *testing.T) {
 	t.Setenv("BELAY_TEST_SERVE", "given-by-environment")

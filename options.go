@@ -54,9 +54,12 @@ type Options struct {
 	Recorder kernel.Recorder     // nil: full inputs go where belay.yaml says, by default nowhere
 	Observer kernel.Observer     // for telemetry; nil: none
 	Tools    kernel.ToolExecutor // nil: those of the MCP servers in belay.yaml
-	Verifier kernel.Verifier     // nil: trust.yaml in the state directory decides who is trusted
-	Files    kernel.FileSystem   // nil: the host's own, for what hooks learn of symbolic links
-	Home     string              // what ~ stands for in paths; "": the home directory of this process's user
+	// MCP servers of belay.yaml that are programs are not started: they would have the rights of this process, which
+	// are more than those of the users that it decides for
+	NoToolPrograms bool
+	Verifier       kernel.Verifier   // nil: trust.yaml in the state directory decides who is trusted
+	Files          kernel.FileSystem // nil: the host's own, for what hooks learn of symbolic links
+	Home           string            // what ~ stands for in paths; "": the home directory of this process's user
 
 	// Signatures makes the verifier of signatures by trust.yaml: sigstore.New of package
 	// tiers/sigstore, which links the libraries for that. Nil: a trust.yaml that names signers

@@ -65,6 +65,8 @@ type Options struct {
 	// covers secrets in what a server writes to standard error, before it is logged; nil covers only what the
 	// server got by its environment
 	Cover func(line string) string
+	// servers that are programs are not started: the process runs for users who may not reach what it can
+	NoPrograms bool
 	// compares what servers say of their tools with what was accepted; nil: everything is
 	Definitions Definitions
 	// the age from which a server is asked anew what its tools are, before the next call; 0: a minute

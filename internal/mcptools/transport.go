@@ -20,6 +20,9 @@ func (s *server) transport(changed *atomic.Bool) (mcp.Transport, func(), error) 
 	if s.spec.URL != "" {
 		return s.http()
 	}
+	if s.o.NoPrograms {
+		return nil, nil, errors.New("this belay starts no programs: a server that is one cannot be used here")
+	}
 	env := []string{}
 	for _, name := range s.spec.Env {
 		v, ok := s.o.LookupEnv(name)

@@ -16,7 +16,7 @@ const (
 
 	File      = "system.yaml"
 	User      = "belay"       // whom the daemon runs as
-	ToolsUser = "belay-tools" // whom MCP servers run as
+	ToolsUser = "belay-tools" // kept for MCP servers, which do not start in system mode yet
 )
 
 // UserDir returns the state directory of what a user's agents ask, below state.

@@ -25,7 +25,8 @@ func (a *App) openServed(ctx context.Context, log *slog.Logger, tel *telemetry.T
 	o server.Options) (*served, error) {
 	recorders := new(server.Recorders)
 	host, err := a.openState(ctx, o.Dir, belay.Options{Logger: log, UnsafeFailOpen: options.unsafeOpen,
-		Observer: tel.Observer(), Recorder: recorders, Retain: true, Files: o.Tenant.Files(), Home: tenantHome(o.Tenant)})
+		Observer: tel.Observer(), Recorder: recorders, Retain: true, Files: o.Tenant.Files(), Home: tenantHome(o.Tenant),
+		NoToolPrograms: o.Tenant != nil})
 	if err != nil {
 		return nil, err
 	}
