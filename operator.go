@@ -59,6 +59,14 @@ func (b *Belay) Reconciled(ctx context.Context, r *wire.Reconciliation) error {
 	return b.kernel.Reconciled(ctx, r)
 }
 
+// NoteAccess logs who came to a daemon; see kernel.Kernel.NoteAccess, also for errors.
+func (b *Belay) NoteAccess(ctx context.Context, a kernel.Access) error { return b.kernel.NoteAccess(ctx, a) }
+
+// NoteMachine logs how the daemon of system mode stands; see kernel.Kernel.NoteMachine, also for errors.
+func (b *Belay) NoteMachine(ctx context.Context, decision, reason string, n kernel.MachineNote) error {
+	return b.kernel.NoteMachine(ctx, decision, reason, n)
+}
+
 // Approval returns an item of the queue as it stands now. Errors are
 // approvals.ErrUnknown or kernel.ErrUnavailable.
 func (b *Belay) Approval(ctx context.Context, id string) (approvals.Item, error) {

@@ -38,12 +38,18 @@ const (
 	// EventReconcile: a runtime's own log of a session was compared with belay's; Decision says what came
 	// of it, Output holds the comparison.
 	EventReconcile EventType = "reconcile"
+
+	// EventAccess: who came to a daemon, and not what was asked: a caller that was refused before a question of it was
+	// read, one whose answers about its own files do not count, or a user who is served from now on, or not any more;
+	// Decision says which, Output holds a wire.Access.
+	EventAccess EventType = "access"
 )
 
 // EventTypes returns all types of events, in the order in which people are shown them.
 func EventTypes() []EventType {
 	return []EventType{EventVerdict, EventHook, EventFailure, EventLatch, EventGap, EventNotice, EventApproval,
-		EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery, EventMismatch, EventReconcile}
+		EventCompaction, EventIntent, EventOutcome, EventLease, EventRecovery, EventMismatch, EventReconcile,
+		EventAccess}
 }
 
 // Event is one record of the log. Everything in it is already redacted;

@@ -38,6 +38,8 @@ func glance(event *phases.Event) string {
 		return join(event.Tool, out("/approval"), "of "+event.Binding)
 	case phases.EventLease:
 		return join(out("/lease/capability"), event.Binding)
+	case phases.EventAccess:
+		return join(event.User, out("/code"), out("/request"), out("/socket"))
 	}
 	switch event.Phase {
 	case phases.PreTool, phases.PostTool:

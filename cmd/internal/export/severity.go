@@ -22,6 +22,7 @@ func severityOf(e *phases.Event) severity {
 	case failed, e.Type == phases.EventFailure:
 		return severity{8, 17, "ERROR"}
 	case e.Decision == string(phases.Block), e.Decision == "denied", e.Decision == "refused",
+		e.Type == phases.EventAccess && (e.Decision == "untold" || e.Decision == "held"), e.Decision == "not_believed",
 		e.Type == phases.EventOutcome && e.Decision != "ok":
 		return severity{6, 13, "WARN"}
 	case e.Decision == string(phases.Ask), e.Type == phases.EventNotice, e.Type == phases.EventCompaction,

@@ -42,6 +42,7 @@ type frameConn struct {
 	net.Conn
 	of     *frameServer
 	busy   bool    // of of.mu: a question is being read, decided or answered
+	uid    int     // at the other end; -1: not known
 	looker *looker // asks the caller about its files while a question is decided; nil: it cannot tell
 }
 
@@ -186,6 +187,7 @@ func (s *Server) framed(c *frameConn) {
 			uid = who
 		}
 	}
+	c.uid = uid
 	if !s.serves(uid) {
 		s.log.LogAttrs(context.Background(), slog.LevelWarn, "connection refused", slog.Int("uid", uid))
 		s.refuse(c, http.StatusForbidden, wire.ProblemBody{Code: wire.CodeForbidden,
@@ -261,6 +263,7 @@ func (s *Server) frameInvoke(ctx context.Context, c *frameConn, caller string, f
 		unfit = notWhole(torn)
 	}
 	out := s.judge(ctx, caller, src, unfit)
+	s.untold(ctx, c, func() phases.Invocation { return invocationOf(&out, src) })
 	switch {
 	case out.status != http.StatusOK:
 		return s.sendFrame(c, daemonapi.FrameProblem, wire.FramedProblem{Status: out.status, Problem: out.problem})
@@ -297,6 +300,7 @@ func (s *Server) frameEvent(ctx context.Context, c *frameConn, caller string, fl
 		unfit = notWhole(torn)
 	}
 	out := s.answer(ctx, caller, adapter, payload, opts, unfit)
+	s.untold(ctx, c, func() phases.Invocation { return questionOf(&out, adapter, payload, opts) })
 	if flags&daemonapi.FlagWhole != 0 {
 		return s.sendFrame(c, daemonapi.FrameAnswer, wholeAnswer(out))
 	}
@@ -326,6 +330,9 @@ func (s *Server) refuse(c *frameConn, status int, p wire.ProblemBody) {
 }
 
 func (s *Server) sendProblem(c *frameConn, status int, p wire.ProblemBody) bool {
+	if status < http.StatusInternalServerError {
+		s.tries.frame(c.uid, &p)
+	}
 	return s.sendFrame(c, daemonapi.FrameProblem, wire.FramedProblem{Status: status, Problem: wire.Problem{Error: p}})
 }
 

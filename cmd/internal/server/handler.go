@@ -201,5 +201,6 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, v any
 }
 
 func (s *Server) problem(w http.ResponseWriter, r *http.Request, status int, p wire.ProblemBody) {
+	s.tries.answered(r, status, &p)
 	s.write(w, r, status, wire.Problem{Error: p})
 }

@@ -52,6 +52,7 @@ type Host interface {
 	OverloadEnded(ctx context.Context) error
 	AcceptConfig(ctx context.Context, revision string, o *approvals.Order) error
 	Reconciled(ctx context.Context, r *wire.Reconciliation) error
+	NoteAccess(ctx context.Context, a kernel.Access) error
 	Approval(ctx context.Context, id string) (approvals.Item, error)
 	Approvals(ctx context.Context, q approvals.Query) ([]approvals.Item, error)
 	SweepApprovals(ctx context.Context) error
@@ -147,6 +148,7 @@ type Server struct {
 	gate          *gate
 	notifications *notifications
 	logs          *reconciler
+	tries         *tries // nil without Options.Tenant
 	health        *shared[found]
 	ending        *ending
 	beliefs       beliefs
@@ -182,6 +184,7 @@ func Open(host Host, o Options) (*Server, error) {
 	if o.Tenant != nil {
 		server.gate.share = o.Tenant.Share
 	}
+	server.tries = newTries(server)
 	server.routes = server.table()
 	if err := server.open(); err != nil {
 		server.release()
@@ -302,6 +305,11 @@ func (s *Server) Addr() string {
 func (s *Server) Serve(ctx context.Context) error {
 	defer s.release()
 	defer s.background.Wait()
+	if s.tries != nil { // until nothing is answered any more
+		counting, stopCounting := context.WithCancel(context.WithoutCancel(ctx))
+		defer stopCounting()
+		s.background.Go(func() { s.tries.Run(counting) })
+	}
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	go s.watch(watching)

@@ -84,6 +84,14 @@ type looker struct {
 	spentUp bool          // no looks are left
 	torn    bool          // the caller has answered something else, or not
 	over    bool          // the question is answered
+	fault   error         // why the caller's files are not known any further
+}
+
+// unsound returns why the answers of the caller do not count any further, or nil, and how many looks there were.
+func (l *looker) unsound() (looks int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.looks, l.fault
 }
 
 func (l *looker) look(ctx context.Context, path string) daemonapi.Found {
@@ -116,6 +124,7 @@ var errManyLooks = errors.New("the question needs more looks, or more time for t
 
 // warn notes why the caller's files are not known any further. It names no path: those are the caller's.
 func (l *looker) warn(ctx context.Context, err error) {
+	l.fault = err
 	l.log.LogAttrs(ctx, slog.LevelWarn, "the caller's files cannot be told", slog.Int("looks", l.looks),
 		slog.Any("error", err))
 }

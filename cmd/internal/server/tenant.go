@@ -53,9 +53,11 @@ func (s *Server) lacksSignature(w http.ResponseWriter, r *http.Request, signed b
 	if signed || !s.isTenant(peerOf(r.Context()).uid) {
 		return false
 	}
-	s.problem(w, r, http.StatusForbidden, wire.ProblemBody{Code: wire.CodeSignature,
+	p := wire.ProblemBody{Code: wire.CodeSignature,
 		Message: "in system mode this takes the signature of a reviewer whom /etc/belay/system.yaml names for " +
 			peercred.Credential(peerOf(r.Context()).uid),
-		Hint: "`belay reviewer sign` writes a statement; `reviewers` in /etc/belay/system.yaml names who may sign."})
+		Hint: "`belay reviewer sign` writes a statement; `reviewers` in /etc/belay/system.yaml names who may sign."}
+	s.tries.add(r, &p)
+	s.problem(w, r, http.StatusForbidden, p)
 	return true
 }
