@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-reconcile test-plugins test-mcp test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup man examples fmt clean
+.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup man examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,12 @@ test-reconcile: ## a hundred undisturbed sessions of the real clients: how many 
 
 test-mcp: ## tools of real MCP servers (from npm), over standard streams and HTTP on loopback
 	scripts/test-mcp
+
+test-boot: ## a minimal Debian that the real systemd boots, put into system mode live: asked, killed, rebooted, upgraded, uninstalled (as root; makes the image once, 200 MB; 3 minutes)
+	scripts/test-boot
+
+test-installs: ## belay system install, upgrade and uninstall killed after each of their changes, and 200 times eight of them at once (as root; 5 minutes)
+	BELAY_STOPS=all $(GO) test -count=1 -timeout 60m -v -run 'Killed|AtTheSameTime' ./internal/sysinstall
 
 test-crash: ## 100,000 power cuts under the real SQLite engine (about 6 minutes on an idle machine)
 	BELAY_CRASH_POINTS=100000 $(GO) test -timeout 120m -run TestCrashes -v ./internal/store/sqlite

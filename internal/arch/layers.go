@@ -192,6 +192,8 @@ func layers() map[string][]string {
 			"internal/statelog"}, assembled...),
 		"internal/layers":             {"client/wire", "internal/config", "internal/rules", "internal/strictyaml", "phases"},
 		"cmd/internal/systemtest":     nil, // the whole, from outside
+		"cmd/internal/boottest":       nil,
+		"cmd/internal/boottest/...":   nil,
 		"cmd/internal/systemtest/...": nil,
 		"cmd/internal/front":          {"client/wire", "internal/daemonapi", "internal/peercred", "internal/system", "phases"},
 		"cmd/internal/hookcmd": {"phases", "adapters", "adapters/...", "internal/daemonapi", "internal/notes",

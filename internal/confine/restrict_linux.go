@@ -3,6 +3,7 @@ package confine
 import (
 	"debug/elf"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"syscall"
@@ -25,6 +26,9 @@ func restrict(p Places) (version int, err error) {
 	switch {
 	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EOPNOTSUPP), err == nil && version < 1:
 		return 0, nil
+	case errors.Is(err, syscall.EPERM): // no kernel says that: a filter does, and that is no reason to go without
+		return 0, fmt.Errorf("a filter of system calls, such as a container's, forbids it (%w): allow "+
+			"landlock_create_ruleset, landlock_add_rule and landlock_restrict_self there", err)
 	case err != nil:
 		return 0, err
 	}

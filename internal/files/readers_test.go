@@ -36,7 +36,7 @@ var others = map[string]string{
 	"internal/sysinstall/tree_linux.go openTree":              "opens directories one by one, and follows no link",
 	"internal/sysinstall/tree_linux.go walk":                  "opens directories one by one, and follows no link",
 	"internal/sysinstall/tree_linux.go open":                  "follows no link, does not wait, and refuses what is no regular file",
-	"internal/sysinstall/tree_linux.go mkdir":                 "a directory that was just made",
+	"internal/sysinstall/tree_linux.go give":                  "a directory that was just made",
 	"internal/sysinstall/tree_linux.go chmod":                 "follows no link, does not wait, and reads nothing",
 	"internal/sysinstall/tree_linux.go write":                 "makes a file that was not there",
 	"internal/sysinstall/tree_linux.go removeAll":             "a directory to remove what is in it",

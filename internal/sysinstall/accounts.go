@@ -94,7 +94,14 @@ func run(ctx context.Context, program string, args ...string) error {
 	if err == nil {
 		return nil
 	}
-	says, _, _ := bytes.Cut(bytes.TrimSpace(out), []byte("\n"))
-	return &Error{Reason: path.Base(program) + " " + strings.Join(args, " ") + " failed: " + err.Error() + ": " + string(says),
-		Class: ErrSystem, Cause: err}
+	says := bytes.ReplaceAll(bytes.TrimSpace(out), []byte("\n"), []byte("; "))
+	says = says[max(0, len(says)-300):] // why stands at the end
+	why := err.Error()
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why = "it took longer than " + patience.String()
+	}
+	if len(says) > 0 {
+		why += ": " + string(says)
+	}
+	return &Error{Reason: path.Base(program) + " " + strings.Join(args, " ") + " failed: " + why, Class: ErrSystem, Cause: err}
 }

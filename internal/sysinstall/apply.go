@@ -6,31 +6,26 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"maps"
 	"path"
 
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/system"
 )
 
-// Apply carries the plan out, step by step. Each step is whole or not done, and the plan may be made and
-// applied again after an error. Notes say what is left to the machine's next start. Preconditions: the plan
-// was just made.
-func (p *Plan) Apply(ctx context.Context) (notes []string, err error) {
-	m := Manifest{Version: manifestVersion, Program: p.options.Version, Files: map[string]string{}}
-	maps.Copy(m.Files, p.manifest.Files)
-	var unlock func()
-	defer func() {
-		if unlock != nil {
-			unlock()
-		}
-	}()
+// Apply carries the plan out, step by step, and has systemd take it up. Each step is whole or not done, and the plan may
+// be made and applied again after an error. Notes say what is left to the machine's next start. units is nil where
+// nothing is to run. Postconditions: p is what was done.
+func (p *Plan) Apply(ctx context.Context, units Units) (notes []string, err error) {
+	unlock, err := p.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	m, err := p.announce()
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range p.Steps {
-		if s.Path == system.ConfigFile { // what was written is known before system mode is on
-			if err := p.tree.writeManifest(m); err != nil {
-				return notes, err
-			}
-		}
 		note, err := p.apply(ctx, s, &m)
 		if err != nil {
 			return notes, err
@@ -38,17 +33,18 @@ func (p *Plan) Apply(ctx context.Context) (notes []string, err error) {
 		if note != "" {
 			notes = append(notes, note)
 		}
-		if s.Path == system.ConfigDir {
-			if unlock, err = p.tree.lock(lockFile); err != nil {
-				return notes, err
-			}
-		}
 	}
-	return notes, nil
+	if err := p.tell(ctx, units); err != nil {
+		return notes, err
+	}
+	return notes, p.commit(m)
 }
 
 func (p *Plan) apply(ctx context.Context, s Step, m *Manifest) (note string, err error) {
 	it, t := s.item, p.tree
+	if s.done {
+		return "", nil
+	}
 	if s.Action == SetMode {
 		uid := t.owner
 		if it.user != "" {
@@ -118,4 +114,17 @@ func (p *Plan) put(s Step) (string, error) {
 		return "", err
 	}
 	return t.digest(it.path)
+}
+
+// digest is that of what the item is going to hold.
+func (it item) digest() (string, error) {
+	if it.kind == ownFile {
+		return digestOf(bytes.NewReader(it.content))
+	}
+	f, err := files.Open(it.source)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // only read
+	return digestOf(f)
 }

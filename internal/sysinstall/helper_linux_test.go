@@ -45,9 +45,14 @@ func options(t *testing.T, version string) Options {
 	for _, name := range Programs() {
 		put(t, filepath.Join(dir, name), "#!/bin/sh\necho belay "+version+"\n", 0o755)
 	}
-	return Options{Version: version, Programs: Beside(dir), Policy: Policy{
-		System: []byte("version: belay-system/v1\n"), Belay: []byte("version: belay/v1\n"),
-		Trust: []byte("version: belay/v1\n")}}
+	return policy(Options{Version: version, Programs: Beside(dir)})
+}
+
+// policy gives options a configuration.
+func policy(o Options) Options {
+	o.Policy = Policy{System: []byte("version: belay-system/v1\n"), Belay: []byte("version: belay/v1\n"),
+		Trust: []byte("version: belay/v1\n")}
+	return o
 }
 
 func put(t *testing.T, name, content string, mode os.FileMode) {
@@ -79,7 +84,7 @@ func install(t *testing.T, tree *Tree, o Options) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes, err := p.Apply(context.Background())
+	notes, err := p.Apply(context.Background(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,3 +114,5 @@ func (r *recorded) tell(what string) error { r.told = append(r.told, what); retu
 func (r *recorded) Start(context.Context) error   { return r.tell("start") }
 func (r *recorded) Restart(context.Context) error { return r.tell("restart") }
 func (r *recorded) Stop(context.Context) error    { return r.tell("stop") }
+func (r *recorded) Forget(context.Context) error  { return r.tell("forget") }
+func (r *recorded) Why(context.Context) string    { return "no memory" }

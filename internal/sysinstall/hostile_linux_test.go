@@ -20,18 +20,7 @@ const nobody = 65534
 func TestAUserRacesInstallAndUpgrade(t *testing.T) {
 	needsRoot(t)
 	tree := image(t)
-	victim := filepath.Join(t.TempDir(), "victim")
-	put(t, victim, "untouched", 0o666)
-	script := "while :; do for f in " + strings.Join([]string{tree.dir, tree.Outer("/etc"), tree.Outer(system.ConfigDir),
-		tree.Outer(system.ConfigFile), tree.Outer(system.StateDir), tree.Outer(ProgramDir + "/belay"),
-		tree.Outer(ProgramDir + "/" + tryPrefix + "belay"), tree.Outer(unitDir + "/belay.service")}, " ") +
-		"; do mv $f $f.away; ln -sfn " + victim + " $f; rm -rf $f; mkfifo $f; done; done"
-	other := exec.Command("/bin/sh", "-c", script)
-	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = errors.Join(other.Process.Kill(), other.Wait()) }()
+	victim := plants(t, tree)
 	for _, version := range []string{"v1.0.0", "v2.0.0"} {
 		install(t, tree, options(t, version))
 		if text := faults(tree); text != "" {
@@ -48,6 +37,26 @@ func TestAUserRacesInstallAndUpgrade(t *testing.T) {
 	if text := faults(tree); text != "" || read(t, victim) != "untouched" {
 		t.Errorf("%s; the file outside holds %q", text, read(t, victim))
 	}
+}
+
+// plants has a user put links, pipes and directories where files of belay's are expected, until the test ends. It returns
+// the file that the links lead to.
+func plants(t *testing.T, tree *Tree) (victim string) {
+	t.Helper()
+	victim = filepath.Join(t.TempDir(), "victim")
+	put(t, victim, "untouched", 0o666)
+	script := "while :; do for f in " + strings.Join([]string{tree.dir, tree.Outer("/etc"), tree.Outer(system.ConfigDir),
+		tree.Outer(system.ConfigFile), tree.Outer(system.StateDir), tree.Outer(ProgramDir + "/belay"),
+		tree.Outer(ProgramDir + "/" + tryPrefix + "belay"), tree.Outer(unitDir + "/belay.service"), tree.Outer(lockFile),
+		tree.Outer(ManifestFile)}, " ") +
+		"; do mv $f $f.away; ln -sfn " + victim + " $f; rm -rf $f; mkfifo $f; rm -f $f; mkdir $f; done; done"
+	other := exec.Command("/bin/sh", "-c", script)
+	other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = errors.Join(other.Process.Kill(), other.Wait()) })
+	return victim
 }
 
 // source is a state directory of another user, with a log.

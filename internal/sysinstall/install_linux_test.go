@@ -65,17 +65,18 @@ func TestInstallIntoAnImage(t *testing.T) {
 func TestInstallGoesOnAfterAnyStep(t *testing.T) {
 	needsRoot(t)
 	o := options(t, "v1.0.0")
-	for n := 0; ; n += 3 {
+	for n := 1; ; n += 17 {
 		tree := image(t)
 		p, err := tree.Plan(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n >= len(p.Steps) {
+		stop := stopAfter(tree, n)
+		if _, err = p.Apply(context.Background(), nil); err == nil {
 			return
 		}
-		p.Steps = p.Steps[:n]
-		if _, err := p.Apply(context.Background()); err != nil {
+		tree.changed = nil
+		if !errors.Is(err, stop) {
 			t.Fatal(n, err)
 		}
 		if faults(tree) == "" {
@@ -190,9 +191,25 @@ func TestWhatAppearsMeanwhileIsNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, tree.Outer(name), "another program's", 0o644)
-		if _, err := p.Apply(context.Background()); !errors.Is(err, fs.ErrExist) {
+		if _, err := p.Apply(context.Background(), nil); err == nil {
+			t.Errorf("%s: applied", name)
+		}
+		if got := read(t, tree.Outer(name)); got != "another program's" {
+			t.Errorf("%s: replaced by %q", name, got)
+		}
+		if err := os.Remove(tree.Outer(name)); err != nil {
+			t.Fatal(err)
+		}
+		tree.changed = func(what, changed string) error { // the last moment
+			if what == "write" && changed == name {
+				put(t, tree.Outer(name), "another program's", 0o644)
+			}
+			return nil
+		}
+		if _, err := p.Apply(context.Background(), nil); !errors.Is(err, fs.ErrExist) {
 			t.Errorf("%s: applied: %v", name, err)
 		}
+		tree.changed = nil
 		if got := read(t, tree.Outer(name)); got != "another program's" {
 			t.Errorf("%s: replaced by %q", name, got)
 		}
@@ -257,14 +274,21 @@ func TestOneCommandAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Apply(context.Background()); !errors.Is(err, ErrBusy) {
+	if _, err := p.Apply(context.Background(), nil); !errors.Is(err, ErrBusy) {
 		t.Errorf("installed meanwhile: %v", err)
 	}
 	if err := p.Upgrade(context.Background(), nil, nil); !errors.Is(err, ErrBusy) {
 		t.Errorf("upgraded meanwhile: %v", err)
 	}
+	r, err := tree.PlanRemoval(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Apply(context.Background(), nil); !errors.Is(err, ErrBusy) {
+		t.Errorf("removed meanwhile: %v", err)
+	}
 	unlock()
-	if _, err := p.Apply(context.Background()); err != nil {
+	if _, err := p.Apply(context.Background(), nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -23,7 +23,11 @@ import (
 func (t *Tree) Live(ctx context.Context) []Row {
 	rows := t.sockets()
 	if err := Answers(ctx); err != nil {
-		rows = append(rows, Row{What: "daemon", State: Bad, Text: "does not answer: " + err.Error() +
+		says := ""
+		if Booted() {
+			says = Systemd{}.Why(ctx)
+		}
+		rows = append(rows, Row{What: "daemon", State: Bad, Text: "does not answer: " + because(err, says) +
 			"; every question is blocked", Advice: "systemctl start " + Sockets()[0] + " " + Sockets()[1] +
 			"; journalctl -u " + Service + " says why"})
 	} else {

@@ -23,7 +23,17 @@ type Manifest struct {
 	Version string            `json:"version"`
 	Program string            `json:"program"` // version of belay
 	Files   map[string]string `json:"files"`   // path to digest
+	// Pending is what a command that is at work, or was stopped, writes in their place.
+	Pending map[string]string `json:"pending,omitzero"`
 }
+
+// wrote reports whether an installation wrote a file of that digest there.
+func (m Manifest) wrote(name, digest string) bool {
+	return digest != "" && (m.Files[name] == digest || m.Pending[name] == digest)
+}
+
+// unfinished reports whether a command of belay system was stopped in the middle.
+func (m Manifest) unfinished() bool { return m.Version != "" && (m.Program == "" || m.Pending != nil) }
 
 // manifest reads the manifest; an empty one where there is none.
 func (t *Tree) manifest() (Manifest, error) {

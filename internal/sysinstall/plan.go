@@ -44,6 +44,7 @@ type Step struct {
 	Text   string `json:"text"`
 
 	item item
+	done bool // before the plan was made
 }
 
 // Plan is an installation, computed and not carried out.
@@ -97,9 +98,9 @@ func (t *Tree) Plan(o Options) (*Plan, error) {
 	return p, nil
 }
 
-// Changes reports whether there is anything to do.
+// Changes reports whether there is anything to do, also where a command before was stopped in the middle.
 func (p *Plan) Changes() bool {
-	return slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action != Keep })
+	return p.manifest.unfinished() || slices.ContainsFunc(p.Steps, func(s Step) bool { return s.Action != Keep })
 }
 
 // step compares one item with what is there.
@@ -207,12 +208,7 @@ func (p *Plan) same(it item) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	f, err := files.Open(it.source)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close() // only read
-	want, err := digestOf(f)
+	want, err := it.digest()
 	return have == want, err
 }
 
@@ -222,7 +218,7 @@ func (p *Plan) ours(it item) error {
 	if err != nil {
 		return err
 	}
-	if want, ok := p.manifest.Files[it.path]; ok && want == have {
+	if p.manifest.wrote(it.path, have) {
 		return nil
 	}
 	if it.kind == program && p.isProgram(it.path) {

@@ -52,7 +52,7 @@ func (t *Tree) PlanRemoval(purge bool) (*Removal, error) {
 			if err != nil && !errors.Is(err, ErrUnsafe) {
 				return nil, err
 			}
-			if err != nil || m.Files[it.path] != have {
+			if err != nil || !m.wrote(it.path, have) {
 				add(Keep, it.path, "not as an installation wrote it: remove it by hand", it)
 				continue
 			}
@@ -90,6 +90,14 @@ func (r *Removal) Apply(ctx context.Context, units Units) error {
 		return err
 	}
 	defer unlock()
+	if err := t.recover(); err != nil {
+		return err
+	}
+	fresh, err := t.PlanRemoval(r.purge) // what was seen before may have been half done
+	if err != nil {
+		return err
+	}
+	r.Steps = fresh.Steps
 	if units != nil { // what still asks is blocked until system.yaml is gone
 		if err := units.Stop(ctx); err != nil {
 			return err
@@ -103,8 +111,13 @@ func (r *Removal) Apply(ctx context.Context, units Units) error {
 			return err
 		}
 	}
-	if err := errors.Join(t.remove(ManifestFile, false), t.remove(lockFile, false)); err != nil {
+	if err := t.remove(ManifestFile, false); err != nil {
 		return err
+	}
+	if units != nil {
+		if err := units.Forget(ctx); err != nil {
+			return err
+		}
 	}
 	if t.Machine() {
 		for _, name := range []string{"belay.sock", "frame.sock"} {
@@ -118,6 +131,11 @@ func (r *Removal) Apply(ctx context.Context, units Units) error {
 		if err := t.remove(path.Join(system.ConfigDir, setAside), false); err != nil {
 			return err
 		}
+	}
+	if err := t.remove(lockFile, false); err != nil {
+		return err
+	}
+	if r.purge {
 		_ = t.remove(system.ConfigDir, true) // the same
 	}
 	return nil

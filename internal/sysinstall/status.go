@@ -47,7 +47,10 @@ func (t *Tree) Status() (rows []Row, installed bool) {
 		return []Row{{What: "installation", State: Warn, Text: "none: this machine is not in system mode",
 			Advice: reinstall}}, false
 	}
-	if m.Version != "" {
+	switch {
+	case m.unfinished():
+		rows = append(rows, Row{What: "installation", State: Bad, Text: "a command of belay system is at work, or was stopped in the middle", Advice: reinstall})
+	case m.Version != "":
 		rows = append(rows, Row{What: "installation", State: Good, Text: "belay " + m.Program})
 	}
 	p := &Plan{tree: t, manifest: m}
@@ -114,7 +117,7 @@ func (p *Plan) row(it item) Row {
 		if err != nil {
 			return rowOf(it.path, err)
 		}
-		if have != p.manifest.Files[it.path] {
+		if !p.manifest.wrote(it.path, have) {
 			return Row{What: it.path, State: Bad, Text: "is not what the installation wrote",
 				Advice: "Look at it, move it away, then: " + reinstall}
 		}

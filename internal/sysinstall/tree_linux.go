@@ -19,6 +19,16 @@ type Tree struct {
 	dir   string // "/" for the machine itself
 	top   int
 	owner int // whom everything belongs to: root
+
+	// changed is called after each change, by tests that stop there.
+	changed func(what, name string) error
+}
+
+func (t *Tree) tellTest(what, name string) error {
+	if t.changed == nil {
+		return nil
+	}
+	return t.changed(what, name)
 }
 
 // writable are the permissions by which another user could change a file.
@@ -227,19 +237,33 @@ func (t *Tree) read(name string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// mkdir makes a directory. One that is there by now is an error.
+// mkdir makes a directory, with owner and mode at once. One that is there by now is an error.
 func (t *Tree) mkdir(name string, mode fs.FileMode, uid, gid int) error {
 	return t.at(name, func(dir int, base string) error {
-		if err := unix.Mkdirat(dir, base, 0o700); err != nil {
+		temp := tempName(base)
+		if err := unix.Mkdirat(dir, temp, 0o700); err != nil {
 			return &fs.PathError{Op: "mkdir", Path: name, Err: err}
 		}
-		fd, err := unix.Openat(dir, base, openDir, 0)
-		if err != nil {
-			return &fs.PathError{Op: "open", Path: name, Err: err}
+		err := t.tellTest("mkdir", name)
+		if err == nil {
+			err = give(dir, temp, mode, uid, gid)
 		}
-		err = errors.Join(unix.Fchown(fd, uid, gid), unix.Fchmod(fd, uint32(mode.Perm())), unix.Fsync(dir))
-		return errors.Join(err, unix.Close(fd))
+		if err == nil {
+			err = t.rename(dir, temp, base, name, false)
+		}
+		if err != nil {
+			return errors.Join(err, ignoreMissing(unix.Unlinkat(dir, temp, unix.AT_REMOVEDIR)))
+		}
+		return unix.Fsync(dir)
 	})
+}
+
+func give(dir int, name string, mode fs.FileMode, uid, gid int) error {
+	fd, err := unix.Openat(dir, name, openDir, 0)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return errors.Join(unix.Fchown(fd, uid, gid), unix.Fchmod(fd, uint32(mode.Perm())), unix.Close(fd))
 }
 
 // chmod gives a file or directory the mode; it must have the owner.
@@ -255,7 +279,7 @@ func (t *Tree) chmod(name string, mode fs.FileMode, uid int) error {
 			err = unsafe(name, fmt.Sprintf("belongs to uid %d by now", st.Uid), "")
 		}
 		if err == nil {
-			err = unix.Fchmod(fd, uint32(mode.Perm()))
+			err = errors.Join(unix.Fchmod(fd, uint32(mode.Perm())), t.tellTest("chmod", name))
 		}
 		return errors.Join(err, unix.Close(fd))
 	})
@@ -272,7 +296,7 @@ func (t *Tree) write(name string, content io.Reader, mode fs.FileMode, replace b
 		f := os.NewFile(uintptr(fd), name)
 		_, err = io.Copy(f, content)
 		if err == nil {
-			err = errors.Join(unix.Fchown(fd, t.owner, t.group()), unix.Fchmod(fd, uint32(mode.Perm())))
+			err = errors.Join(t.tellTest("write", name), unix.Fchown(fd, t.owner, t.group()), unix.Fchmod(fd, uint32(mode.Perm())))
 		}
 		if err == nil {
 			err = f.Sync()
@@ -295,7 +319,10 @@ func (t *Tree) group() int {
 	return -1
 }
 
-func tempName(base string) string { return ".belay-new." + base + "." + rand.Text() }
+// newPrefix begins the names of files that are being written.
+const newPrefix = ".belay-new."
+
+func tempName(base string) string { return newPrefix + base + "." + rand.Text() }
 
 // rename puts temp in the place of base, both in dir.
 func (t *Tree) rename(dir int, temp, base, name string, replace bool) error {
@@ -306,7 +333,7 @@ func (t *Tree) rename(dir int, temp, base, name string, replace bool) error {
 	if err := unix.Renameat2(dir, temp, dir, base, flags); err != nil {
 		return &fs.PathError{Op: "rename", Path: name, Err: err}
 	}
-	return nil
+	return t.tellTest("rename", name)
 }
 
 // symlink makes a link. Something that is there is an error.
@@ -315,7 +342,7 @@ func (t *Tree) symlink(name, target string) error {
 		if err := unix.Symlinkat(target, dir, base); err != nil {
 			return &fs.PathError{Op: "symlink", Path: name, Err: err}
 		}
-		return unix.Fsync(dir)
+		return errors.Join(t.tellTest("symlink", name), unix.Fsync(dir))
 	})
 }
 
@@ -349,7 +376,7 @@ func (t *Tree) second(name, base string) error {
 		if err := unix.Linkat(dir, old, dir, base, 0); err != nil {
 			return &fs.PathError{Op: "link", Path: name, Err: err}
 		}
-		return nil
+		return t.tellTest("link", name)
 	})
 }
 
@@ -363,7 +390,7 @@ func (t *Tree) remove(name string, directory bool) error {
 		if err := unix.Unlinkat(dir, base, flags); err != nil {
 			return &fs.PathError{Op: "remove", Path: name, Err: err}
 		}
-		return unix.Fsync(dir)
+		return errors.Join(t.tellTest("remove", name), unix.Fsync(dir))
 	})
 	return ignoreMissing(err)
 }
@@ -409,13 +436,37 @@ func (t *Tree) lock(name string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = &Error{Reason: ErrBusy.Error(), Advice: "Wait until it is through.", Class: ErrBusy}
-		}
+	err = unix.Flock(file, unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil && !t.is(name, file) {
+		err = unix.EWOULDBLOCK // a removal took this file away meanwhile: another one may be locked by now
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = &Error{Reason: ErrBusy.Error(), Advice: "Wait until it is through.", Class: ErrBusy}
+	}
+	if err != nil {
 		return nil, errors.Join(err, unix.Close(file))
 	}
 	return func() { _ = unix.Close(file) }, nil
+}
+
+// is reports whether a path names an open file.
+func (t *Tree) is(name string, fd int) bool {
+	var open, there unix.Stat_t
+	err := t.at(name, func(dir int, base string) error {
+		return errors.Join(unix.Fstat(fd, &open), unix.Fstatat(dir, base, &there, unix.AT_SYMLINK_NOFOLLOW))
+	})
+	return err == nil && open.Dev == there.Dev && open.Ino == there.Ino
+}
+
+// list returns the names in a directory of root's; none where it is missing.
+func (t *Tree) list(name string) ([]string, error) {
+	fd, err := t.walk(name)
+	if err != nil {
+		return nil, ignoreMissing(err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	defer f.Close() // only read
+	return f.Readdirnames(-1)
 }
 
 func ignoreMissing(err error) error {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os/exec"
 	"path"
 	"slices"
@@ -26,88 +25,161 @@ const (
 
 // Upgrade replaces what differs from the plan. New programs are tried before they get their names. Where the
 // daemon does not answer afterwards, all is put back as it was. units and answers are nil where nothing runs.
-// Preconditions: Plan made p just now, and Manifest says that belay is installed.
+// Preconditions: Installed says that belay is installed. Postconditions: p is what was done.
 func (p *Plan) Upgrade(ctx context.Context, units Units, answers func(context.Context) error) (err error) {
-	t := p.tree
-	unlock, err := t.lock(lockFile)
+	unlock, err := p.begin()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	before := p.manifest
-	next := Manifest{Version: manifestVersion, Program: p.options.Version, Files: maps.Clone(before.Files)}
-	if next.Files == nil {
-		next.Files = map[string]string{}
+	u := &upgrade{plan: p, tree: p.tree, units: units}
+	if err := u.replace(ctx); err != nil {
+		return u.back(ctx, err)
 	}
-	programs, others := p.split()
-	defer func() { // what is no longer needed, or never was
-		for _, name := range Programs() {
-			for _, prefix := range []string{tryPrefix, oldPrefix} {
-				err = errors.Join(err, t.remove(path.Join(ProgramDir, prefix+name), false))
-			}
+	if units != nil {
+		u.told = true
+		err := p.tell(ctx, units)
+		if err == nil && answers != nil {
+			err = answers(ctx)
 		}
-	}()
+		if err != nil {
+			return u.putBack(ctx, err, answers)
+		}
+	}
+	if err := p.commit(u.next); err != nil {
+		return u.back(ctx, err)
+	}
+	return p.tree.recover() // what is no longer needed
+}
+
+// upgrade is one that is at work.
+type upgrade struct {
+	plan  *Plan
+	tree  *Tree
+	units Units
+	next  Manifest
+	told  bool // the units are those of the new belay
+	undo  []func() error
+}
+
+// replace tries the programs, and puts each file in its place. What stood there keeps a second name.
+func (u *upgrade) replace(ctx context.Context) (err error) {
+	p, t := u.plan, u.tree
+	programs, others := p.split()
 	for _, s := range programs {
 		if err := p.try(ctx, s); err != nil {
 			return err
 		}
 	}
-	var undo []func() error
-	back := func(cause error) error {
-		for _, f := range slices.Backward(undo) {
-			cause = errors.Join(cause, f())
-		}
-		if units != nil {
-			cause = errors.Join(cause, units.Restart(ctx))
-		}
-		return cause
+	if u.next, err = p.announce(); err != nil {
+		return err
 	}
 	for _, s := range programs {
-		name, base := s.Path, path.Base(s.Path)
-		old := path.Join(ProgramDir, oldPrefix+base)
-		if s.Action == Replace {
-			if err := errors.Join(t.remove(old, false), t.second(name, path.Base(old))); err != nil {
-				return back(err)
-			}
-			undo = append(undo, func() error { return t.move(old, base, true) })
-		} else {
-			undo = append(undo, func() error { return t.remove(name, false) })
+		if err := u.keep(s); err != nil {
+			return err
 		}
+		base := path.Base(s.Path)
 		if err := t.move(path.Join(ProgramDir, tryPrefix+base), base, true); err != nil {
-			return back(err)
+			return err
 		}
-		if next.Files[name], err = t.digest(name); err != nil {
-			return back(err)
+		if u.next.Files[s.Path], err = t.digest(s.Path); err != nil {
+			return err
 		}
 	}
 	for _, s := range others {
-		if s.Action == Replace {
-			content, err := t.read(s.Path, 1<<20)
-			if err != nil {
-				return back(err)
-			}
-			undo = append(undo, func() error { return t.write(s.Path, strings.NewReader(string(content)), s.item.mode, true) })
+		if err := u.keep(s); err != nil {
+			return err
 		}
-		if _, err := p.apply(ctx, s, &next); err != nil {
-			return back(err)
+		if _, err := p.apply(ctx, s, &u.next); err != nil {
+			return err
 		}
-	}
-	undo = append(undo, func() error { return t.writeManifest(before) })
-	if err := t.writeManifest(next); err != nil {
-		return back(err)
-	}
-	if units == nil {
-		return nil
-	}
-	err = units.Restart(ctx)
-	if err == nil && answers != nil {
-		err = answers(ctx)
-	}
-	if err != nil {
-		return back(&Error{Reason: "the new belay does not answer, and the one before is back: " + err.Error(),
-			Advice: "journalctl -u " + Service + " says more.", Class: ErrSystem, Cause: err})
 	}
 	return nil
+}
+
+// keep gives what a step replaces a second name, and says how the step is undone.
+func (u *upgrade) keep(s Step) error {
+	t, base := u.tree, path.Base(s.Path)
+	old := path.Join(path.Dir(s.Path), oldPrefix+base)
+	switch kind := s.item.kind; {
+	case s.Action == Replace:
+		if err := errors.Join(t.remove(old, false), t.second(s.Path, path.Base(old))); err != nil {
+			return err
+		}
+		u.undo = append(u.undo, func() error { return t.move(old, base, true) })
+	case s.Action == Make && (kind == ownFile || kind == program || kind == link || kind == configFile):
+		u.undo = append(u.undo, func() error { return t.remove(s.Path, false) })
+	}
+	return nil
+}
+
+// putBack puts everything back since the daemon does not answer, and says what became of that.
+func (u *upgrade) putBack(ctx context.Context, cause error, answers func(context.Context) error) error {
+	e := &Error{Reason: "the new belay does not answer: " + because(cause, u.units.Why(ctx)), Class: ErrSystem, Cause: cause,
+		Advice: "The one before is back. journalctl -u " + Service + " says more."}
+	err := u.back(ctx, nil)
+	if err == nil && answers != nil {
+		err = answers(context.WithoutCancel(ctx))
+	}
+	if err != nil {
+		e.Advice = "The one before could not be put back as it was: " + because(err, u.units.Why(ctx)) +
+			". Run the upgrade again from programs that work; agents may be blocked until then."
+	}
+	return e
+}
+
+// because is an error with what the daemon said.
+func because(err error, says string) string {
+	if says == "" {
+		return err.Error()
+	}
+	return err.Error() + "; it says: " + says
+}
+
+// back puts everything back as it was before the upgrade, also where ctx has ended.
+func (u *upgrade) back(ctx context.Context, cause error) error {
+	ctx, t := context.WithoutCancel(ctx), u.tree
+	sockets, _ := u.plan.affects()
+	if sockets = sockets || u.plan.makesSockets(); u.told && sockets { // while systemd still finds them
+		cause = errors.Join(cause, u.units.Stop(ctx))
+	}
+	undone := true
+	for _, f := range slices.Backward(u.undo) {
+		if err := f(); err != nil {
+			cause, undone = errors.Join(cause, err), false
+		}
+	}
+	if undone { // otherwise the next command goes on from here
+		before := u.plan.manifest
+		if before.Pending != nil && t.holds(before.Files) {
+			before.Pending = nil
+		}
+		if u.next.Version != "" {
+			cause = errors.Join(cause, t.writeManifest(before))
+		}
+		cause = errors.Join(cause, t.recover())
+	}
+	if u.told {
+		cause = errors.Join(cause, u.units.Restart(ctx), u.units.Start(ctx))
+	}
+	return cause
+}
+
+// holds reports whether the files have those digests.
+func (t *Tree) holds(files map[string]string) bool {
+	for name, want := range files {
+		if have, err := t.digest(name); err != nil || have != want {
+			return false
+		}
+	}
+	return true
+}
+
+// makesSockets reports whether the plan brings sockets that were not there.
+func (p *Plan) makesSockets() bool {
+	return slices.ContainsFunc(p.Steps, func(s Step) bool {
+		return s.Action == Make && slices.Contains(Sockets(), path.Base(s.Path))
+	})
 }
 
 // split returns the steps that change programs, and the other ones that change something.
@@ -163,5 +235,5 @@ func (p *Plan) try(ctx context.Context, s Step) error {
 // Installed returns the version that is installed, and whether one is.
 func (t *Tree) Installed() (version string, ok bool, err error) {
 	m, err := t.manifest()
-	return m.Program, m.Version != "", err
+	return m.Program, m.Program != "", err
 }

@@ -41,7 +41,7 @@ func TestUpgrade(t *testing.T) {
 	if text := faults(tree) + leftovers(t, tree); text != "" {
 		t.Error(text)
 	}
-	if v, _, err := tree.Installed(); v != "v2.0.0" || err != nil || strings.Join(units.told, " ") != "restart" {
+	if v, _, err := tree.Installed(); v != "v2.0.0" || err != nil || strings.Join(units.told, " ") != "restart start" {
 		t.Errorf("%s, %v, %v", v, units.told, err)
 	}
 	for _, name := range Programs() {
@@ -65,7 +65,7 @@ func TestUpgradeRollsBack(t *testing.T) {
 		"crashes":          {"#!/bin/sh\nexit 1\n", nil, "", "does not answer --version"},
 		"another program":  {"#!/bin/sh\necho hello\n", nil, "", `says "hello"`},
 		"another machine":  {"\x7fELF and nothing", nil, "", "Is it built for this machine?"},
-		"no daemon":        {"#!/bin/sh\necho belay v2.0.0\n", silent, "restart restart", "the one before is back"},
+		"no daemon":        {"#!/bin/sh\necho belay v2.0.0\n", silent, "restart start restart start", "no memory"},
 		"runs as root":     {"#!/bin/sh\n[ $(id -u) != 0 ] && exit 1\necho belay v2.0.0\n", nil, "", "does not answer"},
 		"writes elsewhere": {"#!/bin/sh\necho x > " + mark + " && echo belay v2.0.0\n", nil, "", "does not answer"},
 	} {
@@ -123,7 +123,7 @@ func TestRemoval(t *testing.T) {
 			t.Fatal(err)
 		}
 		units := &recorded{}
-		if err := r.Apply(context.Background(), units); err != nil || strings.Join(units.told, " ") != "stop" {
+		if err := r.Apply(context.Background(), units); err != nil || strings.Join(units.told, " ") != "stop forget" {
 			t.Fatal(units.told, err)
 		}
 	}

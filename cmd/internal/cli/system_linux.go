@@ -155,17 +155,21 @@ func (a *App) systemInstall(ctx context.Context, f systemFlags) error {
 		return failure("systemd does not run this machine: nothing would start belay, and every agent would be blocked",
 			"--no-start installs all the same; docs/SYSTEM.md says how to start belay without systemd.")
 	}
-	notes, err := p.Apply(ctx)
+	var units sysinstall.Units
+	if start {
+		units = sysinstall.Systemd{}
+	}
+	notes, err := p.Apply(ctx, units)
 	if err != nil {
 		return systemFailure(err)
 	}
 	if start {
-		err := sysinstall.Systemd{}.Start(ctx)
-		if err == nil {
-			err = sysinstall.Answers(ctx)
-		}
-		if err != nil {
-			return failureBy(fmt.Errorf("installed, but belay does not answer, and every agent is blocked: %w", err),
+		if err := sysinstall.Answers(ctx); err != nil {
+			why := ""
+			if says := units.Why(ctx); says != "" {
+				why = "; it says: " + safe(says)
+			}
+			return failureBy(fmt.Errorf("installed, but belay does not answer, and every agent is blocked: %w%s", err, why),
 				"`belay system status` says what is wrong; `belay system uninstall` takes it back.")
 		}
 	}
