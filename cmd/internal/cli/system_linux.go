@@ -203,7 +203,7 @@ func (a *App) systemStatus(ctx context.Context, f systemFlags) error {
 	defer t.Close()
 	rows, installed := t.Status()
 	if installed && t.Machine() {
-		rows = append(rows, t.Live(ctx)...)
+		rows = append(append(rows, a.contactRows()...), t.Live(ctx)...)
 	}
 	bad := 0
 	for _, r := range rows {
@@ -222,6 +222,20 @@ func (a *App) systemStatus(ctx context.Context, f systemFlags) error {
 		return exitWith(ExitError)
 	}
 	return nil
+}
+
+// contactRows says whom a person calls whose agent is blocked: belay-hook sends them here for it.
+func (a *App) contactRows() []sysinstall.Row {
+	config, err := a.loadSystem()
+	switch {
+	case err != nil:
+		return nil // the row of system.yaml says why
+	case config.Contact == "":
+		return []sysinstall.Row{{What: "contact", State: sysinstall.Warn,
+			Text:   "none: a person whose agent is blocked is not told whom to call",
+			Advice: "Say contact: in " + system.ConfigFile + "."}}
+	}
+	return []sysinstall.Row{{What: "contact", State: sysinstall.Good, Text: config.Contact}}
 }
 
 func (a *App) printRows(rows []sysinstall.Row) {

@@ -184,6 +184,9 @@ func TestWalls(t *testing.T) {
 	out, errs, code = m.as(alice, "", "/usr/local/bin/belay", "status")
 	row(alice, "asks for the status meanwhile", "told whom to call", code != 0 && strings.Contains(out+errs, "the platform team"),
 		out+errs)
+	out, errs, code = m.as(alice, "", "/usr/local/bin/belay", "system", "status")
+	row(alice, "asks for the machine's status meanwhile, as belay-hook says", "told whom to call", code == 1 &&
+		strings.Contains(out, "the platform team"), out+errs)
 	out, errs, code = m.as(alice, "", "/usr/local/bin/belay", "doctor")
 	row(alice, "asks doctor meanwhile", "red, and told whom to call", code == 1 && strings.Contains(out, "FAIL  daemon ") &&
 		strings.Contains(out, "the platform team"), out+errs)
