@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup man examples fmt clean
+.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup man examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ test-plugins: ## the TypeScript plugins for agent runtimes: types, tests, and th
 
 test-agents: ## the real agent clients (from npm) against belay, and the ways past it
 	scripts/test-agents
+
+test-system-agents: ## the same clients as another user on a machine in system mode: what held, and what did not (as root)
+	scripts/test-agents -system -v | sed '/^ *=== /d; /^ *--- PASS/d'
 
 test-reconcile: ## a hundred undisturbed sessions of the real clients: how many false alarms do their logs give
 	BELAY_SESSIONS=$${BELAY_SESSIONS:-100} scripts/test-agents -run 'TestReconcileMany$$' -v

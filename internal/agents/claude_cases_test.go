@@ -17,6 +17,7 @@ type claudeCase struct {
 	prompt            string // "" is "do as scripted"
 	flags             []string
 	levels            []agents.Level                  // nil: all
+	apart             bool                            // in system mode there is no such thing
 	scripts           func(c *claudeClient) []Script  // of the model
 	prepare           func(c *claudeClient)           // before belay is connected
 	spoil             func(c *claudeClient)           // after that, before the client runs
@@ -88,7 +89,7 @@ func claudeMatrix(t *testing.T, version, bin string) {
 			if levels == nil {
 				levels = claudeLevels()
 			}
-			for _, level := range levels {
+			for _, level := range tried(levels, k.apart) {
 				name := k.group + "/" + k.name + "/" + string(level)
 				if slices.Contains(order, name) {
 					t.Fatalf("two cases are named %s", name)

@@ -4,7 +4,6 @@ package agents_test
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,6 +33,10 @@ func lone(c *claudeClient) { c.program = alone(c.t, c.host) }
 // wrapped has the hooks start a script, which ends by becoming belay-hook. $* in it are its arguments.
 func wrapped(script string) func(c *claudeClient) {
 	return func(c *claudeClient) {
+		if c.host.system {
+			c.host.wrap(script)
+			return
+		}
 		real := c.program
 		c.program = filepath.Join(c.t.TempDir(), "belay-hook")
 		c.write(c.program, "#!/bin/sh\n"+script+"\nexec '"+real+"' \"$@\"\n")
@@ -44,9 +47,7 @@ func wrapped(script string) func(c *claudeClient) {
 }
 
 // daemonGone kills the daemon from a command, and then prints the secret.
-func daemonGone(c *claudeClient) string {
-	return fmt.Sprintf("kill -9 $(cat '%s/belay.lock'); sleep 1; %s", c.host.state, secretCommand)
-}
+func daemonGone(c *claudeClient) string { return c.host.goneAt(c.project) + secretCommand }
 
 // claudeAgain runs the client, brings the daemon back and resumes the session twice.
 func claudeAgain(c *claudeClient) {
@@ -59,6 +60,10 @@ func claudeAgain(c *claudeClient) {
 // listenLenient puts a link in the place of the daemon's socket, to a listener that lets everything go on.
 func listenLenient(c *claudeClient) {
 	c.host.stop()
+	if c.host.system {
+		c.host.usurp()
+		return
+	}
 	path, to := filepath.Join(c.host.state, "belay.sock"), filepath.Join(c.t.TempDir(), "s")
 	_ = os.Remove(path)
 	l, err := net.Listen("unix", to)
@@ -87,7 +92,7 @@ func claudeFailures() []claudeCase {
 		}
 	}
 	return []claudeCase{
-		{group: failures, name: "no daemon, belay beside belay-hook: it decides in process", levels: only, want: always(held),
+		{group: failures, name: "no daemon, belay beside belay-hook: it decides in process", apart: true, levels: only, want: always(held),
 			prepare: func(c *claudeClient) { c.host.stop() }, scripts: calls(bash("echo good > good.txt"), bash(denied)),
 			got: func(c *claudeClient) string {
 				if !c.wrote("good.txt") {
@@ -103,7 +108,7 @@ func claudeFailures() []claudeCase {
 		{group: failures, name: "the daemon is stopped (SIGSTOP) while the model works", levels: only, want: always(held),
 			scripts: onAnswer(0, func(c *claudeClient) { c.host.signal(syscall.SIGSTOP) }, run), prepare: lone,
 			got: reached(claudeRan)},
-		{group: failures, name: "the daemon is stopped, with belay beside belay-hook", levels: only, want: always(held),
+		{group: failures, name: "the daemon is stopped, with belay beside belay-hook", apart: true, levels: only, want: always(held),
 			scripts: onAnswer(0, func(c *claudeClient) { c.host.signal(syscall.SIGSTOP) }, run), got: reached(claudeRan)},
 		{group: failures, name: "something else stands at the socket and answers garbage", levels: only, want: always(held),
 			scripts: onAnswer(0, func(c *claudeClient) { listenGarbage(c.host) }, run), prepare: lone, got: reached(claudeRan)},
@@ -143,7 +148,7 @@ func claudeFailures() []claudeCase {
 		{group: failures, name: "an output that came while the daemon was away stays withheld after a resume", levels: only,
 			want: always(held), prepare: lone, drive: claudeAgain, got: reached(neverHeard),
 			scripts: func(c *claudeClient) []Script { return calls(bash(daemonGone(c)))(c) }},
-		{group: failures, name: "the same output, with belay beside belay-hook", levels: only, want: always(held),
+		{group: failures, name: "the same output, with belay beside belay-hook", apart: true, levels: only, want: always(held),
 			drive: claudeAgain,
 			got:   reached(neverHeard), scripts: func(c *claudeClient) []Script { return calls(bash(daemonGone(c)))(c) }},
 		{group: failures, name: "the client is killed after a secret was printed, then resumed", levels: only,

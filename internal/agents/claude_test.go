@@ -34,6 +34,7 @@ type claudeClient struct {
 	skillShell    bool     // managed settings let embedded commands run
 	model         *Messages
 	out           string // of the last run
+	err           error
 }
 
 // claudeBinaries returns the clients by version. BELAY_CLAUDE names them, as PATH names directories.
@@ -58,15 +59,8 @@ func claudeBinaries(t *testing.T) map[string]string {
 
 func newClaude(t *testing.T, h *host, bin string, level agents.Level) *claudeClient {
 	t.Helper()
-	root, err := os.MkdirTemp("/var/tmp", "claude")
-	if err == nil {
-		root, err = filepath.EvalSymlinks(root)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	c := &claudeClient{t: t, host: h, bin: bin, level: level, home: filepath.Join(root, "home"),
+	root := h.root("claude")
+	c := &claudeClient{t: t, host: h, bin: bin, level: level, home: h.home(root),
 		project: filepath.Join(root, "project"), managed: filepath.Join(root, "managed"),
 		program: filepath.Join(h.bin, "belay-hook"), model: newMessages(t)}
 	for _, dir := range []string{c.home, c.project, c.managed, filepath.Join(c.home, ".claude"),
@@ -104,6 +98,14 @@ func (c *claudeClient) wrote(name string) bool {
 // connect registers belay's hooks at the client's level, as a person would.
 func (c *claudeClient) connect() {
 	c.t.Helper()
+	if c.host.system {
+		var flags []string
+		if c.skillShell {
+			flags = append(flags, "--allow-skill-shell")
+		}
+		c.host.connect("claude-code", flags...)
+		return
+	}
 	// Printed, not written: as root belay writes no person's settings, and the managed ones are this test's alone.
 	args := []string{"connect", "claude-code", "--" + string(c.level), "--print", "--json", "--hook", c.program,
 		"--state", c.host.state}
@@ -140,7 +142,7 @@ func (c *claudeClient) settings() string {
 	case agents.Local:
 		return filepath.Join(c.project, ".claude", "settings.local.json")
 	}
-	return filepath.Join(c.managed, "etc", "claude-code", "managed-settings.json")
+	return c.host.etc(c.managed, "claude-code/managed-settings.json")
 }
 
 // allowed are the tools that the client runs without a question of its own.
@@ -155,9 +157,9 @@ func (c *claudeClient) run(prompt string, flags ...string) {
 	if c.level == agents.Managed {
 		args = overEtc(c.managed, args)
 	}
-	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "TMPDIR=" + c.t.TempDir(),
-		"BELAY_HOME=" + c.t.TempDir()}, claudeEnv(c.t, c.model.URL)...)
-	c.out, _ = run(c.t, c.project, append(env, c.env...), args...)
+	env := append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "TMPDIR=" + c.host.dir(),
+		"BELAY_HOME=" + c.host.dir()}, claudeEnv(c.t, c.model.URL)...)
+	c.out, c.err = c.host.run(c.project, append(env, c.env...), args...)
 }
 
 // claudeArgs are the arguments with which the client works on the prompt without a person.

@@ -118,12 +118,12 @@ func claudeWays() []claudeCase {
 		claudePort(),
 		claudeProxy(),
 		{group: ways, name: "a repository's settings set BELAY_HOME", want: always(held), scripts: bad,
-			prepare: func(c *claudeClient) { settingsEnv("BELAY_HOME=" + lenient(c))(c) },
+			prepare: func(c *claudeClient) { settingsEnv("BELAY_HOME=" + c.host.lenient())(c) },
 			got:     told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "the agent sets BELAY_HOME there while the session runs", want: always(held),
 			scripts: func(c *claudeClient) []Script {
 				return calls(bash(fmt.Sprintf(`echo '{"env": {"BELAY_HOME": "%s"}}' > .claude/settings.%s.json; sleep 2`,
-					lenient(c),
+					c.host.lenient(),
 					map[bool]string{true: "x", false: "local"}[c.level == agents.Local])), bash(denied))(c)
 			}, got: told("belay (command-guard)", claudeRan)},
 		{group: ways, name: "a repository's settings set LD_PRELOAD, PATH, HOME, XDG_STATE_HOME", want: always(held),
@@ -275,19 +275,6 @@ func readFile(c *claudeClient, path string) string {
 	return string(b)
 }
 
-// lenient is a state directory of belay whose policy lets everything go on.
-func lenient(c *claudeClient) string {
-	dir := filepath.Join(c.t.TempDir(), "state")
-	out, err := exec.Command(filepath.Join(c.host.bin, "belay"), "init", "--state", dir).CombinedOutput()
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "belay.yaml"), []byte("version: belay/v1\nhooks: []\n"), 0o600)
-	}
-	if err != nil {
-		c.t.Fatalf("%v\n%s", err, out)
-	}
-	return dir
-}
-
 // claudePort: the daemon also listens on a TCP address, dies, and something else listens there.
 func claudePort() claudeCase {
 	var at sync.Map
@@ -299,9 +286,13 @@ func claudePort() claudeCase {
 			}
 			addr := l.Addr().String()
 			_ = l.Close()
-			c.host.stop()
-			c.host.flags = []string{"--listen", addr}
-			c.host.start()
+			if c.host.system { // the daemon has no port at all
+				addr = "127.0.0.1:4170"
+			} else {
+				c.host.stop()
+				c.host.flags = []string{"--listen", addr}
+				c.host.start()
+			}
 			lone(c)
 			i := &impostor{}
 			at.Store(c, i)

@@ -16,7 +16,7 @@ func codexPerson() []kase {
 		"yield_time_ms": 9000, "sandbox_permissions": "require_escalated", "justification": "may I?"}})
 	conversation := func(answer, want string, note string, hook func(*codexClient)) kase {
 		said := new(asked)
-		return kase{group: verdicts, note: note, want: always(want), scripts: outside, prepare: hook,
+		return kase{group: verdicts, apart: true, note: note, want: always(want), scripts: outside, prepare: hook,
 			drive: func(c *codexClient) { *said = c.withPerson("do as scripted", answer) },
 			got: func(c *codexClient) string {
 				if !said.done {
@@ -53,7 +53,7 @@ func codexPerson() []kase {
 		named("PermissionRequest: a hook refuses", conversation("accept", held,
 			"the person is not asked, and would have accepted",
 			func(c *codexClient) { c.host.signed("refuser", refuser, false, "block") })),
-		{group: verdicts, name: "a change by a trusted hook, with its permission, is what runs", want: always("runs"),
+		{group: verdicts, apart: true, name: "a change by a trusted hook, with its permission, is what runs", want: always("runs"),
 			note:    "the hook is signed, and trusted by its signature",
 			scripts: script(shell("echo asked > asked.txt")),
 			prepare: func(c *codexClient) { c.host.signed("rewriter", rewriter, true, "rewrite:/args", "grant") },
@@ -68,7 +68,7 @@ func codexPerson() []kase {
 				}
 				return "runs"
 			}},
-		{group: verdicts, name: "a trusted hook's change in Codex's own sandbox stays in it", want: always(held),
+		{group: verdicts, apart: true, name: "a trusted hook's change in Codex's own sandbox stays in it", want: always(held),
 			note:    "the permission spares the question, not the sandbox",
 			flags:   []string{"-s", "workspace-write"},
 			scripts: script(shell("true")),

@@ -36,12 +36,8 @@ type codexClient struct {
 
 func newCodex(t *testing.T, h *host, level agents.Level, scripts ...Script) *codexClient {
 	t.Helper()
-	root, err := os.MkdirTemp("/var/tmp", "codex") // not below /tmp: Codex puts no programs there
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	home := filepath.Join(root, "home")
+	root := h.root("codex")
+	home := h.home(root)
 	c := &codexClient{t: t, host: h, level: level, home: home, conf: filepath.Join(home, ".codex"),
 		project: filepath.Join(root, "project"), managed: filepath.Join(root, "managed"),
 		program: filepath.Join(h.bin, "belay-hook"), model: newResponses(t, scripts...)}
@@ -107,6 +103,10 @@ func (c *codexClient) connect(trusted bool) {
 		c.model.URL+"/v1", c.config, c.project)
 	file := filepath.Join(c.conf, "config.toml")
 	c.write(file, config)
+	if c.host.system {
+		c.host.connect("codex")
+		return
+	}
 	// Printed, not written: as root belay writes no person's settings, and the managed ones are this test's alone.
 	cmd := exec.Command(filepath.Join(c.host.bin, "belay"), "connect", "codex", "--"+string(c.level), "--print", "--json",
 		"--hook", c.program, "--state", c.host.state)
@@ -143,7 +143,7 @@ func (c *codexClient) run(prompt string, flags ...string) {
 		args = append(args, "-s", "danger-full-access")
 	}
 	wall := newWall(c.t)
-	c.out, _ = run(c.t, c.project, c.environ(wall), c.command(append(append(args, flags...), prompt)...)...)
+	c.out, _ = c.host.run(c.project, c.environ(wall), c.command(append(append(args, flags...), prompt)...)...)
 	wall.report()
 }
 
@@ -155,6 +155,10 @@ func (c *codexClient) command(args ...string) []string {
 		c.t.Fatal("BELAY_CODEX names no client; scripts/test-agents installs one")
 	}
 	args = append([]string{bin}, args...)
+	if c.host.system {
+		c.host.account(c.shell)
+		return args
+	}
 	if c.level != agents.Managed && c.shell == "" {
 		return args
 	}
@@ -172,7 +176,7 @@ func (c *codexClient) command(args ...string) []string {
 func (c *codexClient) environ(wall *wall) []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "CODEX_HOME=" + c.conf,
 		"CODEX_API_KEY=dummy-key-of-a-test",
-		"BELAY_HOME=" + c.t.TempDir(), "HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL, "NO_PROXY=127.0.0.1,localhost"}
+		"BELAY_HOME=" + c.host.dir(), "HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL, "NO_PROXY=127.0.0.1,localhost"}
 	return append(env, c.env...)
 }
 
@@ -214,6 +218,9 @@ func do(calls ...Call) Script { return Script{Turns: []Turn{{Calls: calls}}} }
 // alone is a directory with belay-hook and no belay beside it: nothing decides in the place of a daemon that is gone.
 func alone(t *testing.T, h *host) string {
 	t.Helper()
+	if h.system {
+		return filepath.Join(h.bin, "belay-hook") // nothing decides beside the daemon, whatever lies there
+	}
 	b, err := os.ReadFile(filepath.Join(h.bin, "belay-hook"))
 	if err != nil {
 		t.Fatal(err)

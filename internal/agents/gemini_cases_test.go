@@ -25,6 +25,7 @@ type geminiCase struct {
 	calls             []Call                          // of the model's first turn
 	scripts           func(c *geminiClient) []Script  // in place of calls
 	prepare           func(c *geminiClient)           // before belay is connected
+	apart             bool                            // in system mode there is no such thing
 	spoil             func(c *geminiClient)           // after that, before the client runs
 	drive             func(c *geminiClient)           // in place of one run
 	got               func(c *geminiClient) string    // what was seen
@@ -226,7 +227,7 @@ func geminiFailures() []geminiCase {
 	leave := func(c *geminiClient) { c.program = alone(c.t, c.host) }
 	allowed := geminiShell("echo ran > ran.txt")
 	return []geminiCase{
-		{name: "no daemon, belay beside belay-hook: it decides in process", want: always(held),
+		{name: "no daemon, belay beside belay-hook: it decides in process", want: always(held), apart: true,
 			calls:   []Call{geminiShell("echo good > good.txt"), geminiShell(denied)},
 			prepare: func(c *geminiClient) { c.host.stop() },
 			got: func(c *geminiClient) string {
@@ -262,8 +263,7 @@ func geminiFailures() []geminiCase {
 				c.run("again", "--resume", "latest")
 			},
 			scripts: func(c *geminiClient) []Script {
-				return []Script{do(geminiShell("sleep 1; kill -9 $(cat '" + c.host.state + "/belay.lock'); sleep 1; " +
-					secretCommand))}
+				return []Script{do(geminiShell(c.host.goneAt(c.project) + secretCommand))}
 			},
 			got: func(c *geminiClient) string {
 				if c.model.Has(secret) {
@@ -302,9 +302,6 @@ func geminiWays() []geminiCase {
 			c.write(path, string(b))
 		}
 	}
-	line := func(c *geminiClient) string {
-		return c.program + " --runtime gemini-cli --for BeforeTool --state " + c.host.state
-	}
 	dotenv := func(text string) func(*geminiClient) {
 		return func(c *geminiClient) {
 			c.ours("end.sh", "kill -9 $$\n")
@@ -314,7 +311,7 @@ func geminiWays() []geminiCase {
 	denies := []Call{geminiShell(denied)}
 	hasTwice := func(c *geminiClient) {
 		hook, _ := json.Marshal(map[string]any{"hooks": map[string]any{"BeforeTool": []any{map[string]any{
-			"hooks": []any{map[string]any{"type": "command", "command": line(c), "timeout": 1}}}}}})
+			"hooks": []any{map[string]any{"type": "command", "command": c.line(), "timeout": 1}}}}}})
 		settings(string(hook))(c)
 	}
 	return []geminiCase{
@@ -324,7 +321,7 @@ func geminiWays() []geminiCase {
 		{name: "the project's settings name belay's command in `hooksConfig.disabled`", want: always(open), calls: denies,
 			note: "Gemini CLI joins these lists of all levels; doctor is red", got: geminiRan,
 			spoil: func(c *geminiClient) {
-				b, _ := json.Marshal(map[string]any{"hooksConfig": map[string]any{"disabled": []string{line(c)}}})
+				b, _ := json.Marshal(map[string]any{"hooksConfig": map[string]any{"disabled": []string{c.line()}}})
 				settings(string(b))(c)
 			}},
 		{name: "the project's settings name `belay` and `belay-hook` there", want: always(held), calls: denies,
@@ -369,7 +366,7 @@ func geminiWays() []geminiCase {
 		{name: "`GEMINI_CLI_SYSTEM_SETTINGS_PATH` in the client's environment", calls: denies, got: geminiRan,
 			note: "who starts the client names the machine's settings",
 			want: func(l agents.Level) string {
-				if l == agents.Managed {
+				if l == agents.Managed || l == agents.System {
 					return open
 				}
 				return held
@@ -449,7 +446,7 @@ func TestGemini(t *testing.T) {
 	}
 	for _, k := range slices.Concat(group(verdicts, geminiVerdicts()), group(failures, geminiFailures()),
 		group(ways, geminiWays())) {
-		for _, level := range agents.Levels() {
+		for _, level := range tried(agents.Levels(), k.apart) {
 			t.Run(k.group+"/"+k.name+"/"+string(level), func(t *testing.T) {
 				h := newHost(t, k.added)
 				c := newGemini(t, h, level)

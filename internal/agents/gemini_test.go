@@ -34,12 +34,8 @@ type geminiClient struct {
 
 func newGemini(t *testing.T, h *host, level agents.Level) *geminiClient {
 	t.Helper()
-	root, err := os.MkdirTemp("/var/tmp", "gemini")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	c := &geminiClient{t: t, host: h, level: level, home: filepath.Join(root, "home"),
+	root := h.root("gemini")
+	c := &geminiClient{t: t, host: h, level: level, home: h.home(root),
 		project: filepath.Join(root, "project"), managed: filepath.Join(root, "managed"),
 		program: filepath.Join(h.bin, "belay-hook"), model: newGenerate(t)}
 	for _, dir := range []string{filepath.Join(c.home, ".gemini"), filepath.Join(c.project, ".gemini"),
@@ -74,10 +70,29 @@ func (c *geminiClient) settings() string {
 	switch c.level {
 	case agents.Project:
 		return filepath.Join(c.project, ".gemini", "settings.json")
-	case agents.Managed:
-		return filepath.Join(c.managed, "etc", "gemini-cli", "settings.json")
+	case agents.Managed, agents.System:
+		return c.host.etc(c.managed, "gemini-cli/settings.json")
 	}
 	return filepath.Join(c.home, ".gemini", "settings.json")
+}
+
+// line is the command by which the client asks belay before a tool runs.
+func (c *geminiClient) line() string {
+	if !c.host.system {
+		return c.program + " --runtime gemini-cli --for BeforeTool --state " + c.host.state
+	}
+	var all struct {
+		Hooks map[string][]struct {
+			Hooks []struct {
+				Command string `json:"command"`
+			} `json:"hooks"`
+		} `json:"hooks"`
+	}
+	b, err := os.ReadFile(c.settings())
+	if err = errors.Join(err, json.Unmarshal(b, &all)); err != nil || len(all.Hooks["BeforeTool"]) != 1 {
+		c.t.Fatalf("%v\n%s", err, b)
+	}
+	return all.Hooks["BeforeTool"][0].Hooks[0].Command
 }
 
 // connect registers belay's hooks at the client's level, as a person would.
@@ -92,6 +107,10 @@ func (c *geminiClient) connect() {
 	if !c.untrusted {
 		trusted, _ := json.Marshal(map[string]string{c.project: "TRUST_FOLDER"})
 		c.write(filepath.Join(c.home, ".gemini", "trustedFolders.json"), string(trusted))
+	}
+	if c.host.system {
+		c.host.connect("gemini-cli")
+		return
 	}
 	// Printed, not written: as root belay writes no person's settings, and the managed ones are this test's alone.
 	cmd := exec.Command(filepath.Join(c.host.bin, "belay"), "connect", "gemini-cli", "--"+string(c.level), "--print",
@@ -127,7 +146,11 @@ func (c *geminiClient) runIn(dir, prompt string, flags ...string) {
 		"GOOGLE_GEMINI_BASE_URL=" + c.model.URL, "HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL,
 		"NO_PROXY=127.0.0.1,localhost"}, c.env...)
 	args := append([]string{"node", bin, "-y", "-m", "gemini-2.5-flash"}, flags...)
-	c.out, c.err = run(c.t, dir, env, overEtc(c.managed, append(args, "-p", prompt))...)
+	args = append(args, "-p", prompt)
+	if !c.host.system {
+		args = overEtc(c.managed, args)
+	}
+	c.out, c.err = c.host.run(dir, env, args...)
 	wall.report()
 }
 

@@ -43,7 +43,18 @@ func TestMain(m *testing.M) {
 		serveMCP()
 		return
 	}
+	if os.Getenv(machineStage) != "" && !machined() {
+		code, err := onMachine()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
+	}
 	code := m.Run()
+	if machined() {
+		fmt.Print(agents.Summary(seen.clients))
+	}
 	if dir := os.Getenv("BELAY_AGENTS_RESULTS"); dir != "" && code == 0 {
 		older, err := agents.Read(dir)
 		for _, c := range seen.clients {

@@ -30,12 +30,8 @@ type openCodeClient struct {
 
 func newOpenCode(t *testing.T, h *host, level agents.Level, scripts ...Script) *openCodeClient {
 	t.Helper()
-	root, err := os.MkdirTemp("", "opencode") // a test's own directory has its name: overlays take no colons
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	c := &openCodeClient{t: t, host: h, level: level, home: filepath.Join(root, "home"),
+	root := h.root("opencode")
+	c := &openCodeClient{t: t, host: h, level: level, home: h.home(root),
 		project: filepath.Join(root, "project"), managed: filepath.Join(root, "managed"),
 		program: filepath.Join(h.bin, "belay-hook"), model: newMessages(t)}
 	c.model.scripts = scripts
@@ -79,6 +75,10 @@ func (c *openCodeClient) wrote(name string) bool {
 // connect writes belay's plugin at the client's level, as a person would.
 func (c *openCodeClient) connect() {
 	c.t.Helper()
+	if c.host.system {
+		c.host.connect("opencode")
+		return
+	}
 	// Printed, not written: as root belay writes no person's settings, and the managed ones are this test's alone.
 	cmd := exec.Command(filepath.Join(c.host.bin, "belay"), "connect", "opencode", "--"+string(c.level), "--print",
 		"--json", "--hook", c.program, "--state", c.host.state)
@@ -110,13 +110,13 @@ func (c *openCodeClient) run(prompt string, flags ...string) {
 	}
 	wall := newWall(c.t)
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "OPENCODE_DISABLE_AUTOUPDATE=1",
-		"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "BELAY_HOME=" + c.t.TempDir(),
+		"OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "BELAY_HOME=" + c.host.dir(),
 		"HTTPS_PROXY=" + wall.URL, "HTTP_PROXY=" + wall.URL, "NO_PROXY=127.0.0.1,localhost"}
 	args := append(append([]string{bin, "run"}, flags...), prompt)
 	if c.level == agents.Managed {
 		args = overEtc(c.managed, args)
 	}
-	c.out, _ = run(c.t, c.project, append(env, c.env...), args...)
+	c.out, _ = c.host.run(c.project, append(env, c.env...), args...)
 	wall.report()
 }
 
@@ -130,6 +130,7 @@ type openCodeCase struct {
 	on                func(c *openCodeClient, turn int) // before a turn of the model is answered
 	spoil             func(c *openCodeClient)           // after belay is connected
 	prepare           func(c *openCodeClient)           // before that
+	apart             bool                              // in system mode there is no such thing
 	got               func(c *openCodeClient) string
 	want              string
 }
@@ -168,13 +169,7 @@ const laterPlugin = `export const Other = async () => ({ "tool.execute.before": 
 `
 
 func openCodeCases() []openCodeCase {
-	alone := func(c *openCodeClient) { // belay-hook without belay beside it
-		c.program = filepath.Join(c.t.TempDir(), "belay-hook")
-		b, err := os.ReadFile(filepath.Join(c.host.bin, "belay-hook"))
-		if err := errors.Join(err, os.WriteFile(c.program, b, 0o755)); err != nil {
-			c.t.Fatal(err)
-		}
-	}
+	alone := func(c *openCodeClient) { c.program = alone(c.t, c.host) } // belay-hook without belay beside it
 	noDaemon := func(c *openCodeClient) { c.host.stop() }
 	allowed, refused := []Call{openCodeBash("echo ran > ran.txt")}, []Call{openCodeBash(denied)}
 	return []openCodeCase{
@@ -225,7 +220,8 @@ func openCodeCases() []openCodeCase {
 				}
 				return openCodeRan(c)
 			}, want: held},
-		{group: failures, name: "no daemon, belay beside belay-hook: it decides in process", spoil: noDaemon, calls: refused,
+		{group: failures, name: "no daemon, belay beside belay-hook: it decides in process", apart: true,
+			spoil: noDaemon, calls: refused,
 			got: openCodeTold("belay (command-guard)"), want: held},
 		{group: failures, name: "no daemon, no belay beside belay-hook: nothing runs", prepare: alone, spoil: noDaemon,
 			calls: allowed, got: openCodeRan, want: held},
@@ -254,7 +250,7 @@ func openCodeCases() []openCodeCase {
 			note: "OpenCode goes on without a plugin that does not load; doctor is red", spoil: func(c *openCodeClient) {
 				for _, f := range []string{filepath.Join(c.conf(), "plugin", "belay.js"),
 					filepath.Join(c.project, ".opencode", "plugin", "belay.js"),
-					filepath.Join(c.managed, "etc", "opencode", "belay.js")} {
+					c.host.etc(c.managed, "opencode/belay.js")} {
 					if _, err := os.Stat(f); err == nil {
 						c.write(f, "not a program (")
 					}
@@ -285,7 +281,7 @@ func openCodeCases() []openCodeCase {
 func TestOpenCode(t *testing.T) {
 	for _, k := range openCodeCases() {
 		t.Run(k.group+"/"+k.name, func(t *testing.T) {
-			for _, level := range agents.Levels() {
+			for _, level := range tried(agents.Levels(), k.apart) {
 				t.Run(string(level), func(t *testing.T) { tryOpenCode(t, k, level) })
 			}
 		})

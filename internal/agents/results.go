@@ -26,6 +26,7 @@ const (
 	Project Level = "project"
 	Local   Level = "local" // the person's own part of a project's settings
 	Managed Level = "managed"
+	System  Level = "system" // managed settings, and belay in system mode: make test-system-agents
 )
 
 // Levels returns the levels that most clients have, weakest first.
@@ -33,7 +34,7 @@ func Levels() []Level { return []Level{User, Project, Managed} }
 
 // levels returns the columns of a client's tables: the levels that it was tried at.
 func (c Client) levels() []Level {
-	all := []Level{User, Project, Local, Managed}
+	all := []Level{User, Project, Local, Managed, System}
 	return slices.DeleteFunc(all, func(l Level) bool {
 		return !slices.ContainsFunc(c.Results, func(r Result) bool { return r.Level == l })
 	})
@@ -77,16 +78,22 @@ func Read(dir string) ([]Client, error) {
 }
 
 // Over returns the client's results with those that an older run has of groups that this one did not run, in
-// the order of groups: verdicts, failures, ways past, others.
+// the order of groups: verdicts, failures, ways past, others. A run in system mode tries that level alone, and
+// other runs leave it out.
 func (c Client) Over(older Client) Client {
-	ran := firsts(c.Results, func(r Result) string { return r.Group })
-	kept := slices.DeleteFunc(slices.Clone(older.Results), func(r Result) bool { return slices.Contains(ran, r.Group) })
+	run := func(r Result) string { return fmt.Sprint(r.Level == System, r.Group) }
+	ran := firsts(c.Results, run)
+	kept := slices.DeleteFunc(slices.Clone(older.Results), func(r Result) bool { return slices.Contains(ran, run(r)) })
 	c.Results = append(kept, c.Results...)
 	rank := func(r Result) int {
+		n := 6
 		if i := slices.Index([]string{"verdict", "failure", "way past"}, r.Group); i >= 0 {
-			return i
+			n = 2 * i
 		}
-		return 3
+		if r.Level == System {
+			n++
+		}
+		return n
 	}
 	slices.SortStableFunc(c.Results, func(a, b Result) int { return rank(a) - rank(b) })
 	return c
@@ -133,6 +140,27 @@ func Tables(clients []Client) string {
 			}
 		}
 		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Summary returns the results as a table for a terminal: what was seen first, then what was done.
+func Summary(clients []Client) string {
+	var b strings.Builder
+	for _, c := range clients {
+		fmt.Fprintf(&b, "\n%s %s\n", c.Name, c.Version)
+		for _, group := range firsts(c.Results, func(r Result) string { return r.Group }) {
+			fmt.Fprintf(&b, "  %-8s%s\n", "", strings.ToUpper(group))
+			for _, r := range c.Results {
+				if r.Group != group {
+					continue
+				}
+				fmt.Fprintf(&b, "  %-8s%s\n", r.Got, r.Case)
+				if r.Note != "" {
+					fmt.Fprintf(&b, "  %-10s%s\n", "", r.Note)
+				}
+			}
+		}
 	}
 	return b.String()
 }

@@ -37,6 +37,34 @@ func TestOver(t *testing.T) {
 	}
 }
 
+// A run in system mode takes the place of that level alone, and other runs leave it as it was.
+func TestOverInSystemMode(t *testing.T) {
+	user := agents.Result{Group: "verdict", Case: "1", Level: agents.User, Got: "held"}
+	system := agents.Result{Group: "verdict", Case: "1", Level: agents.System, Got: "open"}
+	way := agents.Result{Group: "way past", Case: "2", Level: agents.User}
+	older := agents.Client{Results: []agents.Result{user, system, way}}
+	for name, k := range map[string]struct{ ran, want []agents.Result }{
+		"in system mode": {[]agents.Result{{Group: "verdict", Case: "3", Level: agents.System}},
+			[]agents.Result{user, {Group: "verdict", Case: "3", Level: agents.System}, way}},
+		"elsewhere": {[]agents.Result{{Group: "verdict", Case: "3", Level: agents.User}},
+			[]agents.Result{{Group: "verdict", Case: "3", Level: agents.User}, system, way}},
+	} {
+		if got := (agents.Client{Results: k.ran}).Over(older).Results; !slices.Equal(got, k.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, k.want)
+		}
+	}
+}
+
+// A person who runs the tests reads what was seen, case by case.
+func TestSummary(t *testing.T) {
+	got := agents.Summary([]agents.Client{{Name: "Toy", Version: "1.2", Results: []agents.Result{
+		{Group: "verdict", Case: "a", Got: "held"}, {Group: "way past", Case: "w", Got: "open", Note: "n"}}}})
+	want := "\nToy 1.2\n          VERDICT\n  held    a\n          WAY PAST\n  open    w\n            n\n"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // A table has a row for each case, in their order, with a cell for each level that the client was tried at, and each
 // note once.
 func TestTables(t *testing.T) {
