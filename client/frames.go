@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/internal/ownfiles"
 )
 
 const (
@@ -89,12 +91,14 @@ func (f *framed) ask(ctx context.Context, question []byte, kind daemonapi.FrameK
 	if err != nil {
 		return true, err
 	}
-	var look func(string) daemonapi.Found
+	var tells daemonapi.Teller
 	if f.dir == daemonapi.SystemDir { // the daemon has another uid, and cannot look by itself
 		daemonapi.TellsFiles(question)
-		look = daemonapi.LookAt
+		own := ownfiles.New(question, os.Getenv)
+		defer own.Close()
+		tells = own
 	}
-	got, body, err := daemonapi.Exchange(ctx, conn, question, look)
+	got, body, err := daemonapi.Exchange(ctx, conn, question, tells)
 	if err != nil || ctx.Err() != nil {
 		_ = conn.Close()
 	} else {

@@ -22,6 +22,7 @@ func TestWhatIsLinked(t *testing.T) {
 		module + "adapters/internal/payload",
 		module + "cmd/belay-hook", module + "cmd/internal/hookcmd", module + "internal/notes", module + "phases",
 		module + "internal/daemonapi", // where the socket is, who listens, and one question
+		module + "internal/ownfiles",  // what the daemon of another uid is told of this user's files
 		module + "internal/peercred",  // who is at its other end
 		module + "internal/statedir",  // a note of a block is not lost when it is taken away meanwhile
 		module + "internal/files",     // a pipe in place of a file does not keep an event waiting

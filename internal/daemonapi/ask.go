@@ -32,22 +32,22 @@ func DialFrames(ctx context.Context, dir string) (Conn, error) {
 // it was for the next question, unless ctx has ended; after an error, which is ErrSick, it is of no use.
 // ctx bounds the exchange. Exchange is not safe for concurrent use on one connection.
 //
-// look answers what the daemon asks meanwhile, if the question has FlagFiles. It may hang: the daemon does not wait for
-// it, and neither does Exchange.
-func Exchange(ctx context.Context, conn Conn, question []byte, look func(path string) Found) (FrameKind, []byte,
-	error) {
+// tells answers what the daemon asks meanwhile, if the question has FlagFiles. It may hang: the daemon does not wait for
+// it, and neither does Exchange. Nil: nothing may be asked.
+func Exchange(ctx context.Context, conn Conn, question []byte, tells Teller) (FrameKind, []byte, error) {
 	_ = conn.SetDeadline(time.Time{}) // one of before
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := conn.Write(question); err != nil {
 		return 0, nil, sick(ctx, err)
 	}
-	in, teller := frameReader{r: conn}, teller{conn: conn, look: look}
-	defer teller.end()
+	in, asked := frameReader{r: conn}, asked{conn: conn, tells: tells}
+	defer asked.end()
+	contents := tells != nil && len(question) >= FrameHeader && FrameFlags(question[3])&FlagContents != 0
 	for {
-		h, body, err := in.next(look != nil)
-		if err == nil && h.Kind == FrameLook {
-			if err = teller.tell(string(body)); err == nil {
+		h, body, err := in.next(tells != nil, contents)
+		if err == nil && !h.Kind.answer() {
+			if err = asked.answer(h.Kind, body); err == nil {
 				continue
 			}
 		}
@@ -64,8 +64,8 @@ type frameReader struct {
 	have []byte // read and not used yet
 }
 
-// next returns the next frame: an answer or, with looks, a FrameLook.
-func (f *frameReader) next(looks bool) (Header, []byte, error) {
+// next returns the next frame: an answer or, with looks, a FrameLook, and with contents a FrameRead or FrameList.
+func (f *frameReader) next(looks, contents bool) (Header, []byte, error) {
 	if len(f.have) < FrameHeader {
 		first := make([]byte, FrameHeader+1<<10)
 		n := copy(first, f.have)
@@ -76,8 +76,15 @@ func (f *frameReader) next(looks bool) (Header, []byte, error) {
 		f.have = first[:n+m]
 	}
 	decode := decodeAnswer
-	if looks && FrameKind(f.have[2]) == FrameLook {
-		decode = decodeLook
+	switch FrameKind(f.have[2]) {
+	case FrameLook:
+		if looks {
+			decode = decodeAsked
+		}
+	case FrameRead, FrameList:
+		if contents {
+			decode = decodeAsked
+		}
 	}
 	h, err := decode([FrameHeader]byte(f.have))
 	if err != nil {
@@ -87,7 +94,7 @@ func (f *frameReader) next(looks bool) (Header, []byte, error) {
 	f.have = nil
 	if len(have) >= h.Length {
 		have, f.have = have[:h.Length:h.Length], have[h.Length:]
-		if len(f.have) > 0 && h.Kind != FrameLook {
+		if len(f.have) > 0 && h.Kind.answer() {
 			return Header{}, nil, fmt.Errorf("%w: it sent more than one answer", ErrFrame)
 		}
 		return h, have, nil

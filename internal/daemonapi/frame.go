@@ -35,10 +35,17 @@ const (
 	FrameProblem FrameKind = 0x83 // to either: why there is none of these
 )
 
-// While a question with FlagFiles is open, the daemon may ask in turn, once at a time.
+// While a question with FlagFiles is open, the daemon may ask in turn, once at a time; the last two only with
+// FlagContents.
 const (
 	FrameLook  FrameKind = 0x41 // the daemon asks: a path, absolute and clean
 	FrameFound FrameKind = 0xC1 // the client answers: what AppendFound writes
+
+	FrameRead    FrameKind = 0x42 // the daemon asks: what AppendRead writes
+	FrameContent FrameKind = 0xC2 // the client answers: what AppendContent writes
+
+	FrameList  FrameKind = 0x43 // the daemon asks: what AppendList writes
+	FrameNames FrameKind = 0xC3 // the client answers: what AppendNames writes
 )
 
 // FrameFlags are wishes of a question. Answers have none.
@@ -51,6 +58,8 @@ const (
 	FlagHeadless
 	// FlagFiles says that the client answers each FrameLook, with what its own user sees.
 	FlagFiles
+	// FlagContents says that the client answers each FrameRead and FrameList, too, as far as it tells of a file.
+	FlagContents
 )
 
 // ErrFrame is the class of what is no frame, or none that stands there. Its text is safe to show.
@@ -81,8 +90,10 @@ func DecodeQuestion(b [FrameHeader]byte) (Header, error) {
 		return h, err
 	case !h.Kind.question():
 		return h, fmt.Errorf("%w: no question is of the kind 0x%02x", ErrFrame, byte(h.Kind))
-	case h.Flags&^(FlagWhole|FlagHeadless|FlagFiles) != 0 || h.Kind != FrameEvent && h.Flags&FlagHeadless != 0:
+	case h.Flags&^(FlagWhole|FlagHeadless|FlagFiles|FlagContents) != 0 || h.Kind != FrameEvent && h.Flags&FlagHeadless != 0:
 		return h, fmt.Errorf("%w: a question of the kind 0x%02x has no flags 0x%02x", ErrFrame, byte(h.Kind), byte(h.Flags))
+	case h.Flags&FlagContents != 0 && h.Flags&FlagFiles == 0:
+		return h, fmt.Errorf("%w: a client that tells what files hold tells of links, too", ErrFrame)
 	case h.Length > MaxQuestion:
 		return h, ErrFrameLength
 	}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"sync"
 	"syscall"
 	"unicode/utf8"
 )
@@ -105,55 +104,5 @@ func Lookable(p string) bool {
 	return len(p) <= MaxPath && path.IsAbs(p) && path.Clean(p) == p && utf8.ValidString(p) && !hasNUL(p)
 }
 
-// TellsFiles sets FlagFiles in the frame of a question.
-func TellsFiles(question []byte) { question[3] |= byte(FlagFiles) }
-
-// decodeLook reads the header of a FrameLook.
-func decodeLook(b [FrameHeader]byte) (Header, error) {
-	h, err := decodeHeader(b)
-	switch {
-	case err != nil:
-		return h, err
-	case h.Kind != FrameLook || h.Flags != 0 || h.Length > MaxPath:
-		return h, fmt.Errorf("%w: it asks about files in a way that is not known", ErrFrame)
-	}
-	return h, nil
-}
-
-// teller answers the looks of one exchange, each in a goroutine of its own: a file system that hangs must not keep the
-// verdict from coming.
-type teller struct {
-	conn Conn
-	look func(path string) Found
-
-	mu   sync.Mutex
-	busy bool // a look has no answer yet
-	over bool // the exchange has ended, and nothing more is said
-}
-
-// tell begins to answer a look. The error is of class ErrFrame.
-func (t *teller) tell(p string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.busy || !Lookable(p) {
-		return fmt.Errorf("%w: it asks about files in a way that is not known", ErrFrame)
-	}
-	t.busy = true
-	go func() {
-		body := AppendFound(nil, t.look(p))
-		out := AppendHeader(make([]byte, 0, FrameHeader+len(body)), Header{Kind: FrameFound, Length: len(body)})
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if !t.over {
-			t.busy = false
-			_, _ = t.conn.Write(append(out, body...)) // where that fails, reading does as well
-		}
-	}()
-	return nil
-}
-
-func (t *teller) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.over = true
-}
+// TellsFiles sets in the frame of a question that its client answers looks, reads and lists.
+func TellsFiles(question []byte) { question[3] |= byte(FlagFiles | FlagContents) }

@@ -48,7 +48,11 @@ func looking(t *testing.T, look func(string) daemonapi.Found, daemon func(net.Co
 		_, _ = io.ReadFull(there, make([]byte, len(q)))
 		daemon(there)
 	}()
-	kind, body, err := daemonapi.Exchange(t.Context(), here, q, look)
+	var tells daemonapi.Teller
+	if look != nil {
+		tells = daemonapi.LookFunc(look)
+	}
+	kind, body, err := daemonapi.Exchange(t.Context(), here, q, tells)
 	_ = here.Close()
 	<-done
 	return kind, body, err

@@ -97,6 +97,9 @@ func kind(m fs.FileMode) string {
 	return "something else"
 }
 
+// OpenDir opens a directory, to list what is in it. What is none is not opened.
+func OpenDir(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|noWait|onlyDir, 0) }
+
 // Check refuses what Open would refuse, for a library that opens files by itself.
 func Check(path string) error {
 	fi, err := os.Stat(path)
@@ -181,7 +184,7 @@ func Private(path string, limit int64) ([]byte, error) {
 // goroutine.
 type File struct {
 	io.SectionReader // Size is the size when it was opened
-	f                *os.File
+	f                io.Closer
 }
 
 // Stream opens a regular file that may be larger than what fits into memory, and follows
@@ -194,7 +197,12 @@ func Stream(path string) (*File, error) {
 	return newFile(f, fi.Size()), nil
 }
 
-func newFile(f *os.File, size int64) *File { return &File{*io.NewSectionReader(f, 0, size), f} }
+func newFile(f *os.File, size int64) *File { return NewFile(f, size, f) }
+
+// NewFile is a file of which r tells, that has size bytes. Close closes c.
+func NewFile(r io.ReaderAt, size int64, c io.Closer) *File {
+	return &File{*io.NewSectionReader(r, 0, size), c}
+}
 
 // Close lets go of the file.
 func (f *File) Close() error { return f.f.Close() }

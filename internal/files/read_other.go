@@ -10,5 +10,7 @@ const noWait = 0
 
 const noFollow = 0
 
+const onlyDir = 0
+
 // own: elsewhere no file says to which user it belongs.
 func own(fs.FileInfo) bool { return true }

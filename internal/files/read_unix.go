@@ -16,6 +16,8 @@ const noWait = unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 
 const noFollow = unix.O_NOFOLLOW
 
+const onlyDir = unix.O_DIRECTORY
+
 // own reports whether the file belongs to the user of this process.
 func own(fi fs.FileInfo) bool {
 	st, ok := fi.Sys().(*syscall.Stat_t)

@@ -13,6 +13,8 @@ import (
 var others = map[string]string{
 	"internal/files/read.go open":                             "is this package",
 	"internal/files/within.go StreamWithin":                   "is this package",
+	"internal/files/read.go OpenDir":                          "is this package",
+	"internal/files/real_linux.go OpenReal":                   "is this package",
 	"internal/daemonapi/held_unix.go held":                    "looks at the daemon's lock, and reads nothing",
 	"cmd/internal/server/dirlock_unix.go takeDirLock":         "is a directory, opened to be locked, and not read",
 	"cmd/internal/server/dirlock_unix.go lockFile":            "is the daemon's lock: opened for writing, which waits at no pipe, and not read",

@@ -61,6 +61,12 @@ func streamOwn(path string, f *os.File) (*File, error) {
 	return newFile(f, fi.Size()), nil
 }
 
+// Own reports whether an open file belongs to the user of this process.
+func Own(f *os.File) bool {
+	fi, err := f.Stat()
+	return err == nil && own(fi)
+}
+
 // within gives an error of os.Root about a path that leads out its class. The package has no sentinel.
 func within(path string, err error) error {
 	var p *fs.PathError

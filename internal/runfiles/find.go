@@ -7,17 +7,17 @@
 package runfiles
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/filesource"
+	"github.com/belay-hooks/belay/internal/links"
 	"github.com/belay-hooks/belay/internal/shell"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -57,15 +57,13 @@ type File struct {
 // Of returns the files that the commands of a call would run or apply, in the order in which they are
 // met; none where a call carries no command, or has no absolute directory. Files outside of the
 // project and of the directories for temporary files are programs that are installed, and are not
-// among them. It reads files and runs nothing.
-func Of(inv *phases.Invocation) []File { return of(inv, nil) }
-
-func of(inv *phases.Invocation, away *away) []File {
+// among them. It reads files and runs nothing. A file of which its source does not tell is told without its text.
+func Of(ctx context.Context, inv *phases.Invocation, from From) []File {
 	if inv.Phase != phases.PreTool || !filepath.IsAbs(inv.CWD) {
 		return nil
 	}
-	r := runs{cwd: filepath.Clean(inv.CWD), seen: map[string]bool{}, away: away}
-	r.places()
+	r := runs{ctx: ctx, from: from, cwd: filepath.Clean(inv.CWD), seen: map[string]bool{},
+		looked: map[string]links.Found{}}
 	found, _ := inv.Lines()
 	for _, line := range found.Lines {
 		r.command(line.Text, r.cwd, 0)
@@ -75,42 +73,22 @@ func of(inv *phases.Invocation, away *away) []File {
 
 // runs collects the files that commands run.
 type runs struct {
+	ctx     context.Context //nolint:containedctx // of one call of Of
+	from    From
 	cwd     string
-	allowed []string // directories whose files are read, without links
-	home    string
+	allowed []string // directories whose files are told, without links; nil: not asked for yet
+	looked  map[string]links.Found
 	seen    map[string]bool
 	files   []File
-	told    int   // bytes of texts
-	away    *away // the files are another user's; nil: they are read
-}
-
-// places finds the directories whose files are read: the project, as far up as its repository begins,
-// and those for temporary files.
-func (r *runs) places() {
-	if r.away != nil {
-		return // asked for only where a command runs a file
-	}
-	r.home, _ = os.UserHomeDir()
-	root := r.cwd
-	for dir, n := r.cwd, 0; n < 16 && dir != r.home && filepath.Dir(dir) != dir; dir, n = filepath.Dir(dir), n+1 {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			root = dir
-			break
-		}
-	}
-	for _, dir := range []string{root, r.cwd, os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && real != "/" && !slices.Contains(r.allowed, real) {
-			r.allowed = append(r.allowed, real)
-		}
-	}
+	told    int // bytes of texts
 }
 
 // inside reports whether a file without links in its path is one whose text is told.
 func (r *runs) inside(path string) bool {
-	for _, dir := range r.allowed {
+	for _, dir := range r.places() {
 		rel, ok := strings.CutPrefix(path, dir+"/")
 		// What begins with a dot in a home directory is the person's own set-up.
-		if ok && (dir != r.home || !strings.HasPrefix(rel, ".")) {
+		if ok && (dir != r.from.Home || !strings.HasPrefix(rel, ".")) {
 			return true
 		}
 	}
@@ -139,8 +117,8 @@ func (r *runs) command(text, cwd string, depth int) {
 
 // path returns the absolute path of a word.
 func (r *runs) path(dir, word string) string {
-	if rest, ok := strings.CutPrefix(word, "~"); ok && (rest == "" || rest[0] == '/') && r.home != "" {
-		return filepath.Join(r.home, rest)
+	if rest, ok := strings.CutPrefix(word, "~"); ok && (rest == "" || rest[0] == '/') && r.from.Home != "" {
+		return filepath.Join(r.from.Home, rest)
 	}
 	for _, name := range []string{"$PWD", "${PWD}", "$(pwd)"} {
 		if rest, ok := strings.CutPrefix(word, name); ok {
@@ -156,14 +134,8 @@ func (r *runs) path(dir, word string) string {
 // read tells about one file, and about those that it would run itself.
 func (r *runs) read(f namedFile, dir string, depth int) {
 	path := r.path(dir, f.name)
-	resolve := filepath.EvalSymlinks
-	if r.away != nil {
-		if resolve = r.away.real; r.allowed == nil {
-			r.allowed = r.away.places(r.cwd)
-		}
-	}
-	real, err := resolve(path)
-	if err != nil || r.seen[f.kind+real+f.goals()] {
+	real, there := r.real(path)
+	if !there || r.seen[f.kind+real+f.goals()] {
 		return // not there: the command would fail, or the text that makes it is judged
 	}
 	r.seen[f.kind+real+f.goals()] = true
@@ -174,7 +146,9 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 	if !r.inside(real) {
 		return
 	}
-	if info, err := os.Stat(real); r.away == nil && (err != nil || !info.Mode().IsRegular()) {
+	// By the name that the command says: the caller holds it against the command.
+	head, err := r.from.Source.Start(r.ctx, files.Script, path, maxHead)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrNotRegular) {
 		return
 	}
 	told := File{Path: name, Kind: f.kind}
@@ -189,27 +163,22 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 		r.files = append(r.files, told)
 		return
 	}
-	if r.away != nil {
-		told.Why = whyAway
-		r.files = append(r.files, told)
-		return
-	}
-	if f.guess {
-		kind, err := kindOfProgram(real)
-		if kind == "" && err == nil {
+	if f.guess && err == nil {
+		kind := kindOfProgram(head)
+		if kind == "" {
 			return // no text: a program that was built
 		}
-		f.kind, told.Kind = cmp.Or(kind, kindShell), cmp.Or(kind, kindShell)
+		f.kind, told.Kind = kind, kind
 	}
-	src, err := files.Read(real, maxRunFile)
+	var src []byte
+	if err == nil {
+		src, err = r.from.Source.Read(r.ctx, files.Script, path, maxRunFile)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
 	case err != nil:
-		told.Why = "it cannot be read"
-		if errors.Is(err, files.ErrTooLarge) {
-			told.Why = whyLong
-		}
+		told.Why = whyUnread(err)
 		r.files = append(r.files, told)
 		return
 	}
@@ -229,6 +198,20 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 	if nested {
 		r.command(text, dir, depth+1)
 	}
+}
+
+// maxHead is how much of a file is looked at for its interpreter, in bytes.
+const maxHead = 512
+
+// whyUnread says why a file is told without its text.
+func whyUnread(err error) string {
+	switch {
+	case errors.Is(err, files.ErrTooLarge):
+		return whyLong
+	case errors.Is(err, filesource.ErrUntold):
+		return "it is a file of the user who asks, whose program does not tell it"
+	}
+	return "it cannot be read"
 }
 
 // whole notes why there is no text where only a part of it could be told.

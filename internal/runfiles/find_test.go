@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/filesource"
 	"github.com/belay-hooks/belay/internal/runfiles"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -43,6 +44,16 @@ func call(t *testing.T, dir string, args map[string]any) *phases.Invocation {
 		t.Fatal(err)
 	}
 	return &phases.Invocation{Phase: phases.PreTool, Runtime: "custom", Session: "s", CWD: dir, Action: raw}
+}
+
+// of is what is told of files that this process sees.
+func of(t testing.TB, inv *phases.Invocation) []runfiles.File {
+	t.Helper()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runfiles.Of(t.Context(), inv, runfiles.From{Source: filesource.System{}, Home: home, Temp: os.TempDir()})
 }
 
 // What a command runs is found behind each program that runs files, and what these run in turn.
@@ -92,7 +103,7 @@ func TestFilesThatRun(t *testing.T) {
 		{"ssh host bash a.sh", nil},
 	} {
 		var got []string
-		for _, f := range runfiles.Of(call(t, dir, map[string]any{"command": c.command})) {
+		for _, f := range of(t, call(t, dir, map[string]any{"command": c.command})) {
 			if !strings.HasPrefix(f.Digest, "sha256:") || f.Why != "" {
 				t.Errorf("%s: %+v", c.command, f)
 			}
@@ -102,12 +113,12 @@ func TestFilesThatRun(t *testing.T) {
 			t.Errorf("%s\n got %q\nwant %q", c.command, got, c.want)
 		}
 	}
-	if got := runfiles.Of(call(t, dir, map[string]any{"cmd": []string{"bash", "a.sh"}})); len(got) != 1 {
+	if got := of(t, call(t, dir, map[string]any{"cmd": []string{"bash", "a.sh"}})); len(got) != 1 {
 		t.Errorf("a command of words: %+v", got)
 	}
 	post := call(t, dir, map[string]any{"command": "bash a.sh"})
 	post.Phase = phases.PostTool
-	if got := runfiles.Of(post); got != nil {
+	if got := of(t, post); got != nil {
 		t.Errorf("after the call: %+v", got)
 	}
 }
@@ -130,31 +141,31 @@ func TestRunsAreBounded(t *testing.T) {
 	}
 	files["many.sh"] = many
 	dir := project(t, files)
-	of := func(command string) []runfiles.File {
-		list := runfiles.Of(call(t, dir, map[string]any{"command": command}))
+	told := func(command string) []runfiles.File {
+		list := of(t, call(t, dir, map[string]any{"command": command}))
 		raw, err := json.Marshal(list)
 		if err != nil || len(raw) > 56<<10 {
 			t.Errorf("%s: %d bytes, %v", command, len(raw), err)
 		}
 		return list
 	}
-	if l := of("bash long.sh"); len(l) != 1 || l[0].Kind != "code" ||
+	if l := told("bash long.sh"); len(l) != 1 || l[0].Kind != "code" ||
 		!strings.Contains(l[0].Text, "rm ~/.claude/settings.json") {
 		t.Errorf("a long script: %+v", l)
 	}
-	if l := of("node bundle.js"); len(l) != 1 || l[0].Kind != "code" || !strings.Contains(l[0].Text, "settings.json") {
+	if l := told("node bundle.js"); len(l) != 1 || l[0].Kind != "code" || !strings.Contains(l[0].Text, "settings.json") {
 		t.Errorf("a long program: %+v", l)
 	}
-	if l := of("bash half.sh; bash half2.sh; bash half3.sh"); len(l) != 3 || l[2].Why == "" || l[2].Text != "" {
+	if l := told("bash half.sh; bash half2.sh; bash half3.sh"); len(l) != 3 || l[2].Why == "" || l[2].Text != "" {
 		t.Errorf("three scripts: %+v", l)
 	}
-	if l := of("bash huge.sh"); len(l) != 1 || l[0].Why != "it is too long" {
+	if l := told("bash huge.sh"); len(l) != 1 || l[0].Why != "it is too long" {
 		t.Errorf("a huge script: %+v", l)
 	}
-	if l := of("./built"); len(l) != 0 {
+	if l := told("./built"); len(l) != 0 {
 		t.Errorf("a program that was built: %+v", l)
 	}
-	if l := of("bash many.sh"); len(l) != 17 || l[16].Why == "" {
+	if l := told("bash many.sh"); len(l) != 17 || l[16].Why == "" {
 		t.Errorf("many scripts: %d", len(l))
 	}
 }
@@ -165,7 +176,7 @@ func TestDeepScriptsAreNotForgotten(t *testing.T) {
 	for i := range 8 {
 		files[fmt.Sprintf("s%d.sh", i)] = fmt.Sprintf("bash s%d.sh\n", i+1)
 	}
-	list := runfiles.Of(call(t, project(t, files), map[string]any{"command": "bash s0.sh"}))
+	list := of(t, call(t, project(t, files), map[string]any{"command": "bash s0.sh"}))
 	if last := list[len(list)-1]; len(list) != 6 || last.Path != "s5.sh" || last.Why == "" || last.Text != "" {
 		t.Errorf("%+v", list)
 	}
@@ -192,7 +203,7 @@ func FuzzOf(f *testing.F) {
 			t.Skip(err)
 		}
 		inv.Action = raw
-		list := runfiles.Of(inv)
+		list := of(t, inv)
 		told, err := json.Marshal(list)
 		if err != nil || len(told) > 64<<10-4<<10 && len(list) < 4 {
 			t.Fatalf("%d bytes: %v", len(told), err)

@@ -2,13 +2,10 @@ package runfiles
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/shell"
 )
 
@@ -284,32 +281,21 @@ func gitSub(args []string) string {
 }
 
 // kindOfProgram tells a script by its first line; "" for what is no text.
-func kindOfProgram(path string) (string, error) {
-	f, err := files.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	head := make([]byte, 512)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", err
-	}
-	head = head[:n]
+func kindOfProgram(head []byte) string {
 	if bytes.IndexByte(head, 0) >= 0 {
-		return "", nil
+		return ""
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	if !bytes.HasPrefix(line, []byte("#!")) {
-		return kindShell, nil // what execve refuses, a shell reads
+		return kindShell // what execve refuses, a shell reads
 	}
 	for _, word := range strings.FieldsFunc(string(line[2:]), func(r rune) bool {
 		return r == ' ' || r == '/' || r == '\t'
 	}) {
 		switch word {
 		case "sh", "bash", "dash", "zsh", "ksh", "ash":
-			return kindShell, nil
+			return kindShell
 		}
 	}
-	return kindCode, nil
+	return kindCode
 }

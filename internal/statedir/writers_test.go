@@ -47,6 +47,7 @@ var others = map[string]string{
 	"internal/retention/file.go probe":                        "writes nothing that stays",
 	"internal/retention/retain.go claimOne":                   "opens a recording to lock it",
 	"internal/files/read.go open":                             "opens what is there for its callers, and makes no file",
+	"internal/files/read.go OpenDir":                          "opens a directory to list it",
 	"kernel/intents.go begin":                                 "an intent: a name of its own, synced before and after it gets its name",
 	"kernel/intents.go left":                                  "opens an intent to lock it",
 	"cmd/internal/cli/preview.go RunPreview":                  "a directory of its own that goes again",

@@ -24,8 +24,12 @@ type served struct {
 func (a *App) openServed(ctx context.Context, log *slog.Logger, tel *telemetry.Telemetry, options serveOptions,
 	o server.Options) (*served, error) {
 	recorders := new(server.Recorders)
+	home := tenantHome(o.Tenant)
+	if o.Tenant != nil {
+		o.Tenant.Home = home
+	}
 	host, err := a.openState(ctx, o.Dir, belay.Options{Logger: log, UnsafeFailOpen: options.unsafeOpen,
-		Observer: tel.Observer(), Recorder: recorders, Retain: true, Files: o.Tenant.Files(), Home: tenantHome(o.Tenant),
+		Observer: tel.Observer(), Recorder: recorders, Retain: true, Files: o.Tenant.Files(), Home: home,
 		NoToolPrograms: o.Tenant != nil})
 	if err != nil {
 		return nil, err

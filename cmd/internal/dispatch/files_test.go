@@ -28,7 +28,7 @@ func TestSkillsInOddlyNamedFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ev, err := claudecode.New().Decode(payload, adapters.Options{Files: readFiles})
+		ev, err := claudecode.New().Decode(payload, adapters.Options{Files: readFiles(t.Context())})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -51,13 +51,13 @@ func TestReadTail(t *testing.T) {
 		t.Fatal(err)
 	}
 	for most, want := range map[int]string{3: "789", 10: "0123456789", 100: "0123456789"} {
-		if b, err := readTail(path, most); err != nil || string(b) != want {
+		if b, err := readTail(t.Context())(path, most); err != nil || string(b) != want {
 			t.Errorf("%d: %q, %v", most, b, err)
 		}
 	}
 	t.Chdir(dir)
 	for _, bad := range []string{"t.jsonl", "", dir, filepath.Join(dir, "none"), "/dev/zero"} {
-		if b, err := readTail(bad, 10); err == nil {
+		if b, err := readTail(t.Context())(bad, 10); err == nil {
 			t.Errorf("%s: %q", bad, b)
 		}
 	}

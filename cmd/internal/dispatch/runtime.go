@@ -22,14 +22,11 @@ type Answered struct {
 // event's block form. It never panics.
 func Runtime(ctx context.Context, host Host, ad adapters.Adapter, payload []byte,
 	opts adapters.Options) (out Answered) {
-	if files, ok := away(ctx); ok {
-		opts.Files, opts.Tail = noFiles(ctx, files), noTail
-	}
 	if opts.Files == nil {
-		opts.Files = readFiles
+		opts.Files = readFiles(ctx)
 	}
 	if opts.Tail == nil {
-		opts.Tail = readTail
+		opts.Tail = readTail(ctx)
 	}
 	defer func() {
 		if p := recover(); p != nil {

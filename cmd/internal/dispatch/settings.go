@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/filesource"
 	"github.com/belay-hooks/belay/internal/runfiles"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -74,12 +74,7 @@ func tell(inv *phases.Invocation, key string, value jsontext.Value) {
 // tellRuns adds to a call what lies in the files that its commands would run: a hook judges it like
 // the commands themselves.
 func tellRuns(ctx context.Context, inv *phases.Invocation) {
-	var list []runfiles.File
-	if files, ok := away(ctx); ok {
-		list = runfiles.Away(ctx, inv, files)
-	} else {
-		list = runfiles.Of(inv)
-	}
+	list := runfiles.Of(ctx, inv, filesOf(ctx))
 	if len(list) == 0 {
 		return
 	}
@@ -97,8 +92,7 @@ func settingsPaths(ctx context.Context, inv *phases.Invocation) (paths []string)
 	if transcript, has := phases.GetString(inv.Metadata["payload"], "/transcript_path"); has {
 		user, _, ok = strings.Cut(transcript, "/projects/")
 	}
-	_, isAway := away(ctx)
-	if home, err := os.UserHomeDir(); !ok && err == nil && !isAway {
+	if home := filesOf(ctx).Home; !ok && home != "" {
 		user, ok = filepath.Join(home, ".claude"), true
 	}
 	if ok {
@@ -114,14 +108,9 @@ func settingsPaths(ctx context.Context, inv *phases.Invocation) (paths []string)
 // countsIn returns a digest of what switches hooks in a settings file: its hooks, environment and
 // plugins, and all that names belay. A file that is not there has nothing of it.
 func countsIn(ctx context.Context, path string) string {
-	if files, ok := away(ctx); ok {
-		if absent(ctx, files, path) {
-			return ""
-		}
-		return "unreadable"
-	}
-	src, err := files.Read(path, maxSettings)
-	if errors.Is(err, fs.ErrNotExist) {
+	source := filesOf(ctx).Source
+	src, err := source.Read(ctx, files.Settings, path, maxSettings)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, filesource.ErrUntold) && absent(ctx, source, path) {
 		return ""
 	}
 	var members map[string]jsontext.Value

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/internal/daemonapi"
+	"github.com/belay-hooks/belay/internal/ownfiles"
 )
 
 // local is the daemon of this user, which serves dir. It answers one question.
@@ -87,13 +89,16 @@ func (l *local) question(ctx context.Context, runtime string, payload []byte, o 
 	if o.Headless {
 		h.Flags |= daemonapi.FlagHeadless
 	}
-	var look func(string) daemonapi.Found
-	if l.dir == daemonapi.SystemDir { // the daemon has another uid, and cannot look by itself
-		h.Flags |= daemonapi.FlagFiles
-		look = daemonapi.LookAt
-	}
 	q := daemonapi.AppendHeader(make([]byte, 0, daemonapi.FrameHeader+h.Length), h)
-	kind, body, err := daemonapi.Exchange(ctx, l.conn, daemonapi.AppendEvent(q, runtime, o.Event, payload), look)
+	q = daemonapi.AppendEvent(q, runtime, o.Event, payload)
+	var tells daemonapi.Teller
+	if l.dir == daemonapi.SystemDir { // the daemon has another uid, and cannot look by itself
+		daemonapi.TellsFiles(q)
+		own := ownfiles.New(q, os.Getenv)
+		defer own.Close()
+		tells = own
+	}
+	kind, body, err := daemonapi.Exchange(ctx, l.conn, q, tells)
 	switch {
 	case err != nil:
 		return nil, err

@@ -245,7 +245,8 @@ func (s *Server) frame(c *frameConn, in *bufio.Reader, uid int, caller string) (
 	defer cancel()
 	// Only the tenant's own connection tells of the tenant's files.
 	if h.Flags&daemonapi.FlagFiles != 0 && s.isTenant(uid) && err == nil {
-		c.looker = &looker{conn: c, in: in, log: s.log}
+		c.looker = &looker{conn: c, in: in, contents: h.Flags&daemonapi.FlagContents != 0, left: forDeciding(),
+			log: s.log}
 		defer func() { c.looker.end(); c.looker = nil }()
 		ctx = context.WithValue(ctx, lookerKey{}, c.looker)
 	}

@@ -76,7 +76,7 @@ func TestCallersLinks(t *testing.T) {
 	conn := dial()
 	for range 2 { // the connection takes the next question
 		kind, body, err := daemonapi.Exchange(t.Context(), conn, frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, readsNotes),
-			aliceLooks)
+			daemonapi.LookFunc(aliceLooks))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,10 +94,10 @@ func TestCallersLinks(t *testing.T) {
 	// The daemon's own user asks on its own socket, and is not asked.
 	own := d.frames(t)
 	if kind, body, err = daemonapi.Exchange(t.Context(), own, frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, readsNotes),
-		func(path string) daemonapi.Found {
+		daemonapi.LookFunc(func(path string) daemonapi.Found {
 			t.Errorf("asked about %s", path)
 			return daemonapi.Found{}
-		}); err != nil {
+		})); err != nil {
 		t.Fatal(err)
 	}
 	slimOf(t, kind, body)
@@ -180,10 +180,10 @@ func TestCallersWithoutEnd(t *testing.T) {
 		"args": map[string]any{"paths": paths}}})
 	looks := 0
 	kind, body, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, string(args)),
-		func(path string) daemonapi.Found {
+		daemonapi.LookFunc(func(path string) daemonapi.Found {
 			looks++
 			return daemonapi.Found{State: daemonapi.FoundLink, Target: fmt.Sprintf("/%d", looks)}
-		})
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,13 +223,13 @@ func TestTenantsFilesAreNotRead(t *testing.T) {
 	looks := 0
 	for _, flags := range []daemonapi.FrameFlags{0, daemonapi.FlagFiles} {
 		if _, _, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameInvoke, flags, string(question)),
-			func(p string) daemonapi.Found {
+			daemonapi.LookFunc(func(p string) daemonapi.Found {
 				looks++
 				if filepath.Base(p) == "none.sh" || filepath.Base(p) == ".git" {
 					return daemonapi.Found{State: daemonapi.FoundAbsent}
 				}
 				return daemonapi.Found{State: daemonapi.FoundPlain}
-			}); err != nil {
+			})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestTenantsFilesAreNotRead(t *testing.T) {
 		if strings.Contains(text, "of-the-daemon") {
 			t.Errorf("the daemon has read its own file: %s", text)
 		}
-		if strings.Contains(text, "which belay does not read") {
+		if strings.Contains(text, "whose program does not tell it") {
 			told = append(told, strings.Contains(text, `none.sh","kind"`) || strings.Contains(text, `none.sh\",\"kind`))
 		}
 	}

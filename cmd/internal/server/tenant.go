@@ -14,7 +14,8 @@ import (
 // Tenant is a user of system mode. The server has a state directory for this user alone; what another user asks
 // never comes here.
 type Tenant struct {
-	UID int
+	UID  int
+	Home string // what ~ stands for; "": not known
 	// HTTP and Frames give connections that the user opened at the machine's sockets. The server closes both at its end.
 	HTTP, Frames net.Listener
 	// Share is the user's part of the turns of all users; nil: there are no others.

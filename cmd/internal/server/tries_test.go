@@ -127,7 +127,7 @@ func TestLiesAreEvents(t *testing.T) {
 	question := strings.Replace(readsNotes, `{"phase"`, `{"runtime":"custom","session":"s-1","phase"`, 1)
 	conn := dial()
 	if _, _, err := daemonapi.Exchange(t.Context(), conn, frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, question),
-		aliceLooks); err != nil {
+		daemonapi.LookFunc(aliceLooks)); err != nil {
 		t.Fatal(err)
 	}
 	d.accesses(t, 0)
