@@ -197,6 +197,9 @@ func (a *App) connect(ctx context.Context, name string, o connectOptions) error 
 	if o.print {
 		return a.connectPrint(plan, o)
 	}
+	if o.connected && !o.managed && !hasClient(name, place) {
+		plan.Notes = append(plan.Notes, notHere(name))
+	}
 	var danger []connect.Finding
 	if o.connected {
 		danger = connect.Danger(name, plan.Level, place, hook, w.Read)
@@ -465,6 +468,9 @@ func (a *App) connectStays(plan connect.Plan, o connectOptions, danger []connect
 		said = "is not connected"
 	}
 	fmt.Fprintf(a.Out, "%s %s (%s settings). Nothing was written.\n", plan.Runtime, said, plan.Level)
+	for _, n := range plan.Notes {
+		fmt.Fprintf(a.Out, "note: %s\n", safe(n))
+	}
 	a.connectDanger(danger)
 	return nil
 }

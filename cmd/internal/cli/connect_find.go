@@ -78,6 +78,28 @@ func levelNames(levels []connect.Level) string {
 	return strings.Join(out, ", ")
 }
 
+// settingsDir is where a runtime keeps one person's settings.
+func settingsDir(name string, place connect.Place) string {
+	return map[string]string{"claude-code": place.Claude, "codex": place.Codex, "cursor": place.Cursor,
+		"gemini-cli": place.Gemini,
+		"openclaw":   place.OpenClaw, "opencode": place.OpenCode}[name]
+}
+
+// hasClient reports whether a runtime is here: its program, or a directory of settings that it made.
+func hasClient(name string, place connect.Place) bool {
+	if _, err := exec.LookPath(clients()[name]); err == nil {
+		return true
+	}
+	fi, err := os.Stat(settingsDir(name, place))
+	return err == nil && fi.IsDir()
+}
+
+// notHere says that a runtime whose settings are written is not there to read them.
+func notHere(name string) string {
+	return name + " is not here: there is no program " + clients()[name] +
+		" on the PATH and no settings of its own. It asks belay once it is installed"
+}
+
 // findRuntimes looks for clients on the PATH, and for their directories of settings.
 func (a *App) findRuntimes() ([]foundRuntime, error) {
 	o := connectOptions{connected: true, print: true} // looks, and writes nothing
@@ -101,9 +123,7 @@ func (a *App) findRuntimes() ([]foundRuntime, error) {
 		if path, err := exec.LookPath(clients()[name]); err == nil {
 			f.Program, _ = filepath.Abs(path)
 		}
-		dir := map[string]string{"claude-code": place.Claude, "codex": place.Codex, "cursor": place.Cursor,
-			"gemini-cli": place.Gemini,
-			"openclaw":   place.OpenClaw, "opencode": place.OpenCode}[name]
+		dir := settingsDir(name, place)
 		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
 			f.Settings = dir
 		}

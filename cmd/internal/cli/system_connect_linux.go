@@ -125,6 +125,9 @@ func (a *App) systemConnectAll(w connect.Writer, place connect.Place, hook conne
 			danger = connect.Danger(plan.Runtime, plan.Level, place, hook, w.Read)
 		}
 		changed = changed || plan.Changes()
+		if f.connected && seen[plan.Runtime] == "" && !f.all {
+			plan.Notes = append(plan.Notes, "no client of it is here; it asks belay once it is installed")
+		}
 		r := connectReportOf(plan, o, plan.Changes() && !f.dryRun, backups, danger)
 		done = append(done, systemConnected{r, seen[plan.Runtime]})
 	}
