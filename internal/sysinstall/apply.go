@@ -37,6 +37,9 @@ func (p *Plan) Apply(ctx context.Context, units Units) (notes []string, err erro
 	if err := p.tell(ctx, units); err != nil {
 		return notes, err
 	}
+	if !p.tree.Machine() {
+		notes = append(notes, p.tree.imageNotes()...)
+	}
 	return notes, p.commit(m)
 }
 

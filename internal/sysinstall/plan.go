@@ -117,6 +117,9 @@ func (p *Plan) step(it item) (Step, error) {
 			return s, &Error{Path: it.source, Reason: "cannot be installed: " + err.Error(), Class: ErrSystem, Cause: err,
 				Advice: "Build belay, belay-hook and belay-eval into one directory; --programs names another."}
 		}
+		if err := p.tree.runs(it.source); err != nil {
+			return s, err
+		}
 	}
 	f, err := p.tree.look(it.path)
 	if err != nil {

@@ -4,6 +4,7 @@ package sysinstall
 
 import (
 	"context"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -210,7 +211,7 @@ func (p *Plan) try(ctx context.Context, s Step) error {
 	if err := errors.Join(p.tree.write(name, f, s.item.mode, true), f.Close()); err != nil {
 		return err
 	}
-	if base != Programs()[0] {
+	if base != Programs()[0] || !p.tree.Machine() && foreign(s.item.source) { // for an image of another processor
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
@@ -230,6 +231,21 @@ func (p *Plan) try(ctx context.Context, s Step) error {
 			Advice: "Nothing was changed. Is it built for this machine?"}
 	}
 	return nil
+}
+
+// foreign reports whether a program is for another processor than this one.
+func foreign(program string) bool {
+	f, err := elf.Open(program)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // only read
+	own, err := elf.Open("/proc/self/exe")
+	if err != nil {
+		return false
+	}
+	defer own.Close() // the same
+	return f.Machine != own.Machine
 }
 
 // Installed returns the version that is installed, and whether one is.
