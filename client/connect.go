@@ -24,7 +24,16 @@ const maxURLBytes = 256
 // (the daemon's certificate) and invoke.token. They and dir belong to root or to this user, and others write to none of
 // them; the token is for its owner and group. The error is ErrPeer, ErrToken, or of the
 // file system.
+//
+// On a machine in system mode dir counts as far as a state directory does (Dial): for others than root only where
+// system.yaml lets it, and in its place the daemon of the machine is asked.
 func Connect(dir string) (*Client, error) {
+	if asked, err := inForce(dir); err != nil || asked != dir {
+		if err != nil {
+			return nil, err
+		}
+		return Dial(asked)
+	}
 	fi, err := os.Stat(dir)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,12 @@ import (
 // directory is named that counts. Root names one freely, others where system.yaml allows it. With an error nothing may
 // be asked: system.yaml is there and cannot be believed.
 func (a *App) onMachine() (bool, error) {
+	return a.machineUnless(a.state != "" || a.Getenv("BELAY_HOME") != "")
+}
+
+// machineUnless is onMachine for a command that names a directory, or does not: one by which another daemon is asked
+// counts for as much as a state directory.
+func (a *App) machineUnless(named bool) (bool, error) {
 	if a.LoadSystem == nil && !daemonapi.SystemMode() {
 		return false, nil
 	}
@@ -25,7 +31,6 @@ func (a *App) onMachine() (bool, error) {
 	case err != nil:
 		return true, failureBy(err, "The machine is in system mode, and its configuration cannot be believed: every action is blocked until root has mended it.")
 	}
-	named := a.state != "" || a.Getenv("BELAY_HOME") != ""
 	return !named || !system.Above(a.places().State, a.Geteuid()) && !config.AllowState, nil
 }
 

@@ -118,3 +118,22 @@ func TestConnectInSystemMode(t *testing.T) {
 		}
 	}
 }
+
+// A directory that names another daemon counts as far as a state directory does: for root, and where system.yaml says so.
+func TestAnotherDaemonCountsAsAStateDirectory(t *testing.T) {
+	const payload = `{"session_id":"s","transcript_path":"/t","cwd":"/","hook_event_name":"PreToolUse","tool_name":"Bash",` +
+		`"tool_input":{"command":"ls"},"tool_use_id":"t"}`
+	for _, c := range []struct {
+		uid     int
+		allow   bool
+		machine bool // who is asked
+	}{{1000, false, true}, {1000, true, false}, {0, false, false}} {
+		app, out := systemApp(t, c.uid, t.TempDir(), system.Config{AllowState: c.allow, Contact: "the platform team"})
+		app.In = strings.NewReader(payload)
+		other := filepath.Join(t.TempDir(), "other")
+		app.Main(t.Context(), []string{"eval", "--runtime", "claude-code", "--connect", other})
+		if asked := !strings.Contains(out.String(), other); asked != c.machine || !strings.Contains(out.String(), `"deny"`) {
+			t.Errorf("%+v\n%s", c, out)
+		}
+	}
+}

@@ -304,6 +304,12 @@ func (a *App) openAsker(ctx context.Context, o evalOptions) (asker, error) {
 
 func (a *App) openDecider(ctx context.Context, options evalOptions) (asker, error) {
 	if options.connect != "" { // nothing decides in its place
+		if on, err := a.machineUnless(true); err != nil {
+			return nil, err
+		} else if on { // and it does so in the place of the machine's daemon for those whom system.yaml lets
+			c, err := a.machineDaemon()
+			return daemonAsker{c, "", a.word}, err
+		}
 		c, err := client.Connect(options.connect)
 		if err != nil {
 			f := phases.NewFault(phases.KindLoad, "the daemon could not be asked", err)
