@@ -117,6 +117,10 @@ func (s *Server) checkLease(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case errors.Is(err, leases.ErrUnknown):
+		if check.Token != "" {
+			s.tries.add(r, &wire.ProblemBody{Code: wire.CodeNotFound,
+				Message: "the token of a lease was shown that does not cover this: another's, used up, over or taken back"})
+		}
 		s.write(w, r, http.StatusOK, client.LeaseChecked{})
 	case err != nil:
 		s.refuseLease(w, r, err)

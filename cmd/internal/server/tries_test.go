@@ -147,3 +147,24 @@ func TestLiesAreEvents(t *testing.T) {
 		t.Errorf("%+v, %+v; the verdict is of %s", e, facts[0], verdicts[0].Invocation)
 	}
 }
+
+// The token of a lease that does not cover what it is shown for is an event, whosever it is. An honest program that asks
+// whether there is a lease leaves none.
+func TestTokensOfLeasesThatAreNotHeldAreTries(t *testing.T) {
+	const uid = 4242
+	from := uid
+	d, path := asTenant(t, uid, &from)
+	check := func(token string) {
+		t.Helper()
+		got := overPath(t, path, "POST", "/v1/leases/check", `{"capability":"tool:exec"`+token+`,"invocation":`+asking("ls")+`}`, "")
+		if got.status != 200 || !strings.Contains(got.body, `"active":false`) {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	}
+	check("")
+	check(`,"token":"blt_` + strings.Repeat("A", 43) + `"`)
+	_, facts := d.accesses(t, 1)
+	if a := facts[0]; a.Code != wire.CodeNotFound || a.Request != "POST /v1/leases/check" || a.Count != 1 {
+		t.Errorf("%+v", a)
+	}
+}

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -59,6 +61,9 @@ var built atomic.Bool
 // TestMain removes the programs at the end.
 func TestMain(m *testing.M) {
 	code := m.Run()
+	if made.Load() > 0 && testing.Verbose() {
+		fmt.Printf("%d tries, %d held\n", made.Load(), held.Load())
+	}
 	if built.Load() {
 		if dir, err := programs(); err == nil {
 			_ = os.RemoveAll(dir)
@@ -84,14 +89,28 @@ func inNamespace(t *testing.T) bool {
 	self := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 	self.Env = append(os.Environ(), inside+"="+dir)
 	self.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	out, err := self.CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-	} else if testing.Verbose() {
-		fmt.Print(string(out))
+	var all bytes.Buffer
+	self.Stdout = &all
+	if testing.Verbose() {
+		self.Stdout = io.MultiWriter(os.Stdout, &all)
 	}
+	self.Stderr = self.Stdout
+	if err := self.Run(); err != nil {
+		t.Error(err)
+		if !testing.Verbose() {
+			t.Log(all.String())
+		}
+	}
+	made.Add(int64(bytes.Count(all.Bytes(), []byte("\n"+marked("held"))) + bytes.Count(all.Bytes(), []byte("\n"+marked("FAILED")))))
+	held.Add(int64(bytes.Count(all.Bytes(), []byte("\n"+marked("held")))))
 	return false
 }
+
+// made and held count the tries of all tests, for the line at the end.
+var made, held atomic.Int64
+
+// marked begins the line of a try.
+func marked(mark string) string { return fmt.Sprintf("  %-6s ", mark) }
 
 // newMachine makes a root directory with users and the programs.
 func newMachine(t *testing.T) *machine {
@@ -105,6 +124,13 @@ func newMachine(t *testing.T) *machine {
 	}
 	if err := unix.Mount("tmpfs", root, "tmpfs", 0, "mode=0755"); err != nil {
 		t.Fatal(err)
+	}
+	// Both ends of all connections of a flood are in this test: as many files as the unit of the daemon has.
+	limit := syscall.Rlimit{Cur: 65536, Max: 65536}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil { // this root may raise no limit
+		_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+		limit.Cur = limit.Max
+		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 	}
 	m := &machine{t: t, root: root, log: new(bytes.Buffer)}
 	t.Cleanup(func() {
@@ -170,6 +196,12 @@ func (m *machine) daemonUID() int {
 // start has the sockets opened as systemd does; the first connection starts the daemon.
 func (m *machine) start() {
 	m.t.Helper()
+	m.startWith()
+}
+
+// startWith is start with a program in front that starts the daemon in a world of its own.
+func (m *machine) startWith(front ...string) {
+	m.t.Helper()
 	m.must(os.MkdirAll(m.path("run/belay"), 0o755))
 	sockets := []string{m.path("run/belay/belay.sock"), m.path("run/belay/frame.sock")}
 	var args []string
@@ -178,7 +210,7 @@ func (m *machine) start() {
 		args = append(args, "-l", s)
 	}
 	uid := m.daemonUID()
-	args = append(args, "chroot", fmt.Sprintf("--userspec=%d:%d", uid, uid), "--groups=", m.root, "/usr/local/bin/belay",
+	args = append(append(args, front...), "chroot", fmt.Sprintf("--userspec=%d:%d", uid, uid), "--groups=", m.root, "/usr/local/bin/belay",
 		"serve", "--system", "--log", "json")
 	m.daemon = exec.Command("systemd-socket-activate", args...)
 	m.daemon.Stdout, m.daemon.Stderr = m.log, m.log
@@ -239,4 +271,19 @@ func (m *machine) with(uid int, env []string, stdin, name string, args ...string
 		m.t.Fatal(err)
 	}
 	return o.String(), e.String(), cmd.ProcessState.ExitCode()
+}
+
+// try has a user do one thing to a file or process, and returns why that failed. A program does it whose answer is the
+// number of the error: a shell's words differ.
+func (m *machine) try(uid int, args ...string) error {
+	m.t.Helper()
+	out, errs, code := m.as(uid, "", "/usr/local/bin/try", args...)
+	n, err := strconv.Atoi(strings.TrimSpace(out))
+	switch {
+	case code != 0 || err != nil:
+		return errors.New(out + errs)
+	case n == 0:
+		return nil
+	}
+	return syscall.Errno(n)
 }

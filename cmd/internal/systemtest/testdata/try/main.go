@@ -1,44 +1,24 @@
-// Command try does one thing to a file or process, and prints the number of the error. Or it sends what it reads to
-// belay's socket, and prints the answer.
+// Command try does one thing that belay has to hold against, as the user who starts it. What is done to a file or process
+// prints the number of the error, 0 for none; what is said to belay prints what was answered.
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
-	"strconv"
 	"syscall"
 )
 
 func main() {
-	var err error
-	switch os.Args[1] {
-	case "read":
-		var f *os.File
-		if f, err = os.Open(os.Args[2]); err == nil {
-			_ = f.Close()
-		}
-	case "write":
-		var f *os.File
-		if f, err = os.OpenFile(os.Args[2], os.O_WRONLY|os.O_CREATE, 0o644); err == nil {
-			_ = f.Close()
-		}
-	case "kill":
-		var pid int
-		if pid, err = strconv.Atoi(os.Args[2]); err == nil {
-			err = errors.Join(syscall.Kill(pid, syscall.SIGSTOP))
-		}
+	act, ok := verbs()[os.Args[1]]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "try: no verb", os.Args[1])
+		os.Exit(2)
 	}
-	if os.Args[1] == "post" {
-		post(os.Args[2])
-		return
-	}
+	err := act(os.Args[2:])
 	var number syscall.Errno
 	switch {
+	case errors.Is(err, errSaid):
 	case err == nil:
 		fmt.Println(0)
 	case errors.As(err, &number):
@@ -49,14 +29,16 @@ func main() {
 	}
 }
 
-func post(path string) {
-	c := http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-		return net.Dial("unix", "/run/belay/belay.sock")
-	}}}
-	r, err := c.Post("http://belay"+path, "application/json", os.Stdin)
-	if err != nil {
-		fmt.Println(err)
-		return
+// errSaid: the verb has printed what there was to say.
+var errSaid = errors.New("said")
+
+func verbs() map[string]func(args []string) error {
+	return map[string]func([]string) error{
+		"read": read, "write": write, "mkdir": mkdir, "fifo": fifo, "symlink": symlink, "hard": hard, "remove": remove,
+		"rename": rename, "chmod": chmod, "chown": chown, "bind": bind, "connect": connect, "list": list,
+		"stop": stop, "trace": trace, "peek": peek, "limit": limit, "enter": enter, "setuid": setuid, "settime": settime,
+		"http": speakHTTP, "raw": raw, "listen": listen, "ask": ask, "crowd": crowd, "huge": huge, "deaf": deaf,
+		"steady": steady, "rush": rush,
+		"pivot": pivot, "namespace": namespace, "mounted": mounted, "few": few,
 	}
-	_, _ = io.Copy(os.Stdout, r.Body)
 }
