@@ -107,4 +107,12 @@ type Daemon struct {
 	AllTaken    int64 `json:"all_taken,omitzero"`     // of Exhausted: found all connections taken
 	Descriptors int64 `json:"no_descriptor,omitzero"` // of Exhausted: no file descriptor or memory
 	ExhaustedMS int64 `json:"exhausted_ms,omitzero"`  // how long ago the last of Exhausted was, at least 1; 0: never
+
+	Machine *Machine `json:"machine,omitzero"` // of system mode; nil: without it
+}
+
+// Machine is how the process of system mode's daemon stands.
+type Machine struct {
+	Landlock int    `json:"landlock"`     // version in force; 0: none
+	Log      string `json:"log,omitzero"` // why the log of refused callers cannot be written; "": it can
 }

@@ -28,6 +28,8 @@ type Report struct {
 	Started  time.Time `json:"started"`
 	Landlock int       `json:"landlock"` // version in force; 0: none
 	Engine   string    `json:"engine"`   // compiler or interpreter
+	// Log says why the machine's log cannot be written; "": it can, as far as is known.
+	Log string `json:"log,omitzero"`
 }
 
 // Write puts the report into the state directory.

@@ -129,6 +129,12 @@ func processRows(r confine.Report, status map[string]string) []Row {
 			Text:   "the filters of " + Service + " do not hold: something else started the daemon, or a drop-in took them away",
 			Advice: "systemctl cat " + Service + "; systemctl restart " + Service})
 	}
+	if r.Log == "" {
+		rows = append(rows, Row{What: "machine's log", State: Good, Text: "can be written"})
+	} else {
+		rows = append(rows, Row{What: "machine's log", State: Bad, Text: "cannot be written: " + r.Log +
+			"; refused callers are counted until it can", Advice: "belay --state " + system.MachineDir(system.StateDir) + " doctor"})
+	}
 	if r.Engine == confine.Compiler {
 		rows = append(rows, Row{What: "engine", State: Good, Text: "compiler"})
 	} else {

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/belay-hooks/belay/internal/strictyaml"
+	"github.com/belay-hooks/belay/phases"
 )
 
 // Version is the only version of the format.
@@ -26,6 +27,8 @@ type Config struct {
 	// AllowState: --state, $BELAY_HOME and deciding without the daemon count for ordinary users, too.
 	AllowState bool   `json:"allow_state,omitzero"`
 	Limits     Limits `json:"limits,omitzero"`
+
+	Revision string `json:"-"` // sha256:<hex> of the file
 }
 
 // Users says who may ask.
@@ -68,6 +71,7 @@ func Parse(src []byte) (*Config, error) {
 	if err := c.validate(doc); err != nil {
 		return nil, atLine(err)
 	}
+	c.Revision = phases.ByteDigest(src)
 	return &c, nil
 }
 

@@ -24,6 +24,9 @@ func UserDir(state string, uid int) string {
 	return filepath.Join(state, "users", strconv.Itoa(uid))
 }
 
+// MachineDir returns the state directory of what belongs to no user: refused callers, and the daemon itself.
+func MachineDir(state string) string { return filepath.Join(state, "machine") }
+
 // Places are the directories of system mode. They are those of this machine's layout, but in a test.
 type Places struct {
 	Config, State, Run string

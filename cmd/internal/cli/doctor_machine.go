@@ -97,6 +97,7 @@ func (a *App) examineMachineDaemon(ctx context.Context, contact string) (out []f
 	if st.Daemon != nil {
 		out = append(out, a.examineDaemonUser(st.Daemon.PID))
 		examineConnections(st.Daemon, ok, warn)
+		out = append(out, examineMachine(st.Daemon.Machine)...)
 	}
 	reasons := notReady(&st, hooks)
 	for _, r := range reasons {

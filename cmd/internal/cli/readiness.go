@@ -21,6 +21,9 @@ func notReady(st *wire.Status, hooks []wire.Hook) []string {
 	if st.Healthy && len(st.Problems) > 0 {
 		out = append(out, "NOT AS CONFIGURED: belay decides by the configuration before the last change")
 	}
+	if st.Daemon != nil && st.Daemon.Machine != nil && st.Daemon.Machine.Log != "" {
+		out = append(out, "the machine's log cannot be written, and refused callers are only counted")
+	}
 	if st.TrustProblem != "" {
 		out = append(out, "trust.yaml cannot be used")
 	}

@@ -13,10 +13,12 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/belay-hooks/belay/cmd/internal/front"
+	"github.com/belay-hooks/belay/cmd/internal/machinelog"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/confine"
 	"github.com/belay-hooks/belay/internal/daemonapi"
@@ -36,6 +38,10 @@ type machine struct {
 	turns   *server.Turns
 	spaces  *spaces
 	stuck   func(hooks []string) // stops the daemon, to be started again
+	events  *machinelog.Log
+	report  confine.Report
+
+	logHost atomic.Pointer[machineHost] // where events writes, once that is open
 
 	mu    sync.Mutex
 	users map[int]*userConfig // whose servers are open
@@ -52,7 +58,8 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 		return err
 	}
 	restrictUmask()
-	if err := a.confine(ctx, log); err != nil {
+	report, err := a.confine(ctx, log)
+	if err != nil {
 		return failureBy(err, "Nothing is served: a daemon that can reach more than its own files would not be what system mode promises.")
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -68,10 +75,12 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 		configs: &systemConfigs{load: a.loadSystem, config: config, at: time.Now()},
 		turns:   server.NewTurns(runtime.GOMAXPROCS(0)),
 		spaces:  &spaces{dir: func(uid int) string { return system.UserDir(a.places().State, uid) }, seen: map[int]space{}},
-		stuck:   func(hooks []string) { once.Do(func() { left = hooks; stop() }) }}
+		stuck:   func(hooks []string) { once.Do(func() { left = hooks; stop() }) }, report: report}
+	m.events = m.newMachineLog(report, config.Revision)
+	m.configs.seen = m.events.Believes
+	defer m.logUntilEnd(ctx)()
 	f := front.New(front.Options{HTTP: http, Frames: frames, Config: m.configs.now, Open: m.open, Known: m.known, Has: m.has,
-		Held:   m.spaces.held,
-		Logger: log})
+		Held: m.spaces.held, Refused: m.events.Refused, Logger: log})
 	fmt.Fprintf(a.Err, "belay: serving the users of this machine on %s\n", safe(m.places.Run))
 	reload := func(context.Context) error { return m.derive() }
 	defer a.reloadOnHangup(ctx, reload)()
@@ -88,15 +97,15 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 }
 
 // confine shuts the daemon out of everything but its places, for good, and writes down what is in force.
-func (a *App) confine(ctx context.Context, log *slog.Logger) error {
+func (a *App) confine(ctx context.Context, log *slog.Logger) (report confine.Report, err error) {
 	p := a.places()
 	// The daemon's user has no home: high-water marks lie in belay/marks there, beside the users' directories.
 	if err := os.Setenv("XDG_DATA_HOME", filepath.Dir(p.State)); err != nil {
-		return err
+		return report, err
 	}
-	report, err := confine.Daemon(confine.Places{Config: p.Config, State: p.State, Run: p.Run})
+	report, err = confine.Daemon(confine.Places{Config: p.Config, State: p.State, Run: p.Run})
 	if err != nil {
-		return err
+		return report, err
 	}
 	report.Version, report.Started, report.Engine = version(), time.Now().UTC(), confine.Interpreter
 	if sandbox.Compiles() {
@@ -107,7 +116,7 @@ func (a *App) confine(ctx context.Context, log *slog.Logger) error {
 		level = slog.LevelWarn
 	}
 	log.LogAttrs(ctx, level, "confined", slog.Int("landlock", report.Landlock), slog.String("engine", report.Engine))
-	return report.Write(p.State)
+	return report, report.Write(p.State)
 }
 
 func (a *App) places() system.Places {
@@ -159,6 +168,7 @@ const freshFor = time.Second
 // systemConfigs reads system.yaml at most once a second. Safe for concurrent use.
 type systemConfigs struct {
 	load func() (*system.Config, error)
+	seen func(*system.Config, error) // is told of each look; nil: none is
 
 	mu     sync.Mutex
 	config *system.Config
@@ -177,6 +187,9 @@ func (c *systemConfigs) within(age time.Duration) (*system.Config, error) {
 	if time.Since(c.at) > age {
 		c.config, c.err = c.load()
 		c.at = time.Now()
+		if c.seen != nil {
+			c.seen(c.config, c.err)
+		}
 	}
 	return c.config, c.err
 }
@@ -197,8 +210,12 @@ func (m *machine) known() (int, error) {
 // open makes the server of a user.
 func (m *machine) open(ctx context.Context, uid int, config *system.Config, http, frames net.Listener) (front.Tenant, error) {
 	dir := system.UserDir(m.places.State, uid)
+	known := m.has(uid)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
+	}
+	if !known {
+		m.events.Began(uid)
 	}
 	u, err := m.follow(uid, dir)
 	if err != nil {
@@ -207,11 +224,12 @@ func (m *machine) open(ctx context.Context, uid int, config *system.Config, http
 	d, err := m.a.openServed(ctx, m.log.With(slog.Int("uid", uid)), m.tel, m.options, server.Options{Dir: dir,
 		User: nameOf(uid), Running: config.Limits.Running, Queue: config.Limits.Waiting, Conns: config.Limits.Connections,
 		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Share: m.turns.Share(), Problem: u.problem,
-			SetLayer: u.setLayer, LayerProblem: u.layerProblem}})
+			SetLayer: u.setLayer, LayerProblem: u.layerProblem, Machine: m.standing}})
 	if err != nil {
 		m.leave(uid)
 		return nil, err
 	}
+	m.events.Served(uid)
 	return &tenantServer{served: d, machine: m, uid: uid}, nil
 }
 

@@ -265,6 +265,8 @@ func (m *machine) watch(ctx context.Context) {
 			continue
 		}
 		seen = now
+		_, _ = m.configs.fresh() // a change of system.yaml is an event, also while none asks
+		m.followMachineLog(ctx)
 		if err := m.derive(); err != nil {
 			text = err.Error()
 		}

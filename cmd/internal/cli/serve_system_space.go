@@ -85,6 +85,7 @@ func (m *machine) bound(ctx context.Context, config func() (*system.Config, erro
 			}
 			if err != nil {
 				m.log.LogAttrs(ctx, slog.LevelError, "a user is not served any more", slog.Int("uid", uid), slog.Any("error", err))
+				m.events.Held(uid, err)
 				drop(uid)
 			}
 		}

@@ -111,6 +111,9 @@ func (a *App) statusOf(ctx context.Context, asJSON bool) (done bool, err error) 
 		fmt.Fprintf(a.Out, "rules    %s  %s\n", safe(f.File), safe(cmp.Or(f.Digest, "cannot be read")))
 	}
 	fmt.Fprintf(a.Out, "daemon   %s\n", daemonLine(status.Daemon))
+	if status.Daemon != nil && status.Daemon.Machine != nil {
+		fmt.Fprintf(a.Out, "machine  %s\n", machineLine(status.Daemon.Machine, colors))
+	}
 	fmt.Fprintf(a.Out, "alarms   %s\n", alarmsLine(stopped))
 	if status.Reconciled.Sessions > 0 {
 		fmt.Fprintf(a.Out, "logs     %s\n", reconciledLine(&status.Reconciled))

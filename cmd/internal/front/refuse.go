@@ -23,15 +23,20 @@ const (
 	maxRest      = 64 << 10               // bytes of a question that are read and not looked at
 	sayEvery     = 10 * time.Second       // how often the log names one user at most
 	mostNamed    = 1024                   // users whose last line in the log is remembered
+	mostSaid     = 64                     // lines in as long, of all users together
 )
 
 // refusals tells callers that they are not served, and the log, which no caller can flood. Safe for concurrent use.
 type refusals struct {
 	log   *slog.Logger
+	told  func(Refusal) // nil: none is told
 	slots chan struct{}
 
-	mu    sync.Mutex
-	named map[int]*refused
+	mu     sync.Mutex
+	named  map[int]*refused
+	window time.Time // since when said counts
+	said   int       // lines
+	unsaid int       // refusals without one, and of users who are not remembered
 }
 
 type refused struct {
@@ -39,13 +44,16 @@ type refused struct {
 	count int       // after it
 }
 
-func newRefusals(log *slog.Logger) *refusals {
-	return &refusals{log: log, slots: make(chan struct{}, mostRefusing), named: map[int]*refused{}}
+func newRefusals(log *slog.Logger, told func(Refusal)) *refusals {
+	return &refusals{log: log, told: told, slots: make(chan struct{}, mostRefusing), named: map[int]*refused{}}
 }
 
 // refuse ends a connection with the reason, without waiting for it.
 func (r *refusals) refuse(conn net.Conn, framed bool, uid int, why error) {
 	r.say(uid, why)
+	if r.told != nil {
+		r.told(refusalOf(uid, framed, why))
+	}
 	select {
 	case r.slots <- struct{}{}:
 	default:
@@ -99,6 +107,16 @@ func (r *refusals) say(uid int, why error) {
 	before := 0
 	if of != nil {
 		before = of.count
+	}
+	if time.Since(r.window) >= sayEvery {
+		if r.unsaid > 0 {
+			r.log.LogAttrs(context.Background(), slog.LevelWarn, "more callers were refused", slog.Int("refused", r.unsaid))
+		}
+		r.window, r.said, r.unsaid = time.Now(), 0, 0
+	}
+	if r.said++; r.said > mostSaid { // a flood under many uids
+		r.unsaid++
+		return
 	}
 	if len(r.named) >= mostNamed {
 		clear(r.named)

@@ -21,7 +21,7 @@ type Tenant interface {
 	Close() error
 }
 
-// Options are what a front needs: all members but Held, Directory, Retry, Logger and Peer.
+// Options are what a front needs: all members but Held, Refused, Directory, Retry, Logger and Peer.
 type Options struct {
 	HTTP, Frames net.Listener // the machine's sockets; closed by Serve
 	// Config returns what system.yaml says now. With an error all are refused.
@@ -31,7 +31,9 @@ type Options struct {
 	Known func() (users int, err error) // how many users have a state directory
 	Has   func(uid int) bool            // whether this one has
 	// Held says why a user is not served although they may ask, such as for want of space; nil: none is held.
-	Held      func(uid int, config *system.Config) error
+	Held func(uid int, config *system.Config) error
+	// Refused is told of each caller that is refused. It must not wait. Nil: none is told.
+	Refused   func(Refusal)
 	Directory system.Directory
 	Retry     time.Duration // until a server is opened again that could not be, or has ended; default 1 s
 	Logger    *slog.Logger  // nil discards
@@ -71,7 +73,7 @@ func New(o Options) *Front {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Front{o: o, log: o.Logger, overflow: system.OverflowUID(), refusals: newRefusals(o.Logger),
+	return &Front{o: o, log: o.Logger, overflow: system.OverflowUID(), refusals: newRefusals(o.Logger, o.Refused),
 		tenants: map[int]*tenant{}}
 }
 
@@ -143,14 +145,14 @@ func (f *Front) hand(ctx context.Context, conn net.Conn, framed bool) {
 func (f *Front) peer(conn net.Conn) (int, error) {
 	socket, ok := conn.(*net.UnixConn)
 	if !ok {
-		return -1, errors.New("this is no unix socket")
+		return -1, because(CodePeer, "this is no unix socket")
 	}
 	uid, err := f.o.Peer(socket)
 	if err != nil {
-		return -1, errors.New("the system does not say who asks")
+		return -1, because(CodePeer, "the system does not say who asks")
 	}
 	if uid == f.overflow {
-		return uid, errors.New("this user has no uid on this machine, such as one of another user namespace")
+		return uid, because(CodeNoUID, "this user has no uid on this machine, such as one of another user namespace")
 	}
 	return uid, nil
 }
@@ -158,14 +160,14 @@ func (f *Front) peer(conn net.Conn) (int, error) {
 func (f *Front) give(ctx context.Context, uid int, conn net.Conn, framed bool) error {
 	config, err := f.o.Config()
 	if err != nil {
-		return errors.New("the machine's belay is not configured as it should be: root finds the reason with `belay system status`")
+		return because(CodeUnsound, "the machine's belay is not configured as it should be: root finds the reason with `belay system status`")
 	}
 	if err := f.mayAsk(uid, config); err != nil {
-		return err
+		return because(CodeNotAllowed, err.Error())
 	}
 	if f.o.Held != nil {
 		if err := f.o.Held(uid, config); err != nil {
-			return err
+			return because(CodeSpace, err.Error())
 		}
 	}
 	t, err := f.tenant(ctx, uid, config)
@@ -177,8 +179,8 @@ func (f *Front) give(ctx context.Context, uid int, conn net.Conn, framed bool) e
 		to = t.frames
 	}
 	if !to.give(conn) {
-		return errors.New("all connections of this user are taken, or their server is being stopped: " +
-			"limits.connections of " + system.ConfigFile)
+		return because(CodeConnections, "all connections of this user are taken, or their server is being stopped: "+
+			"limits.connections of "+system.ConfigFile)
 	}
 	return nil
 }
@@ -209,7 +211,7 @@ func (f *Front) tenant(ctx context.Context, uid int, config *system.Config) (*te
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ending {
-		return nil, errors.New("belay is being stopped")
+		return nil, because(CodeStopping, "belay is being stopped")
 	}
 	if t := f.tenants[uid]; t != nil {
 		if t.why == nil {
@@ -221,7 +223,7 @@ func (f *Front) tenant(ctx context.Context, uid int, config *system.Config) (*te
 	}
 	if !f.o.Has(uid) {
 		if n, err := f.o.Known(); err != nil || n+f.begun() >= config.Users.Max {
-			return nil, errors.New("as many users as may ask have a state directory: users.max of " + system.ConfigFile)
+			return nil, because(CodeUsers, "as many users as may ask have a state directory: users.max of "+system.ConfigFile)
 		}
 	}
 	t := &tenant{http: newConduit(f.o.HTTP.Addr(), config.Limits.Connections),
@@ -270,7 +272,7 @@ func (f *Front) run(ctx context.Context, uid int, config *system.Config, t *tena
 	f.log.LogAttrs(ctx, slog.LevelError, "the server of a user cannot go on", slog.Int("uid", uid), slog.Any("error", err))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t.why = errors.New("the server of this user cannot be opened: root finds the reason with `belay system status`")
+	t.why = because(CodeServer, "the server of this user cannot be opened: root finds the reason with `belay system status`")
 	t.until = time.Now().Add(f.o.Retry)
 }
 

@@ -70,7 +70,9 @@ type rig struct {
 	front  *front.Front
 }
 
-func start(t *testing.T) *rig {
+func start(t *testing.T) *rig { return startWith(t, func(*front.Options) {}) }
+
+func startWith(t *testing.T, change func(*front.Options)) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "front") // a socket's path is short
 	if err != nil {
@@ -89,7 +91,7 @@ func start(t *testing.T) *rig {
 		}
 		return l
 	}
-	f := front.New(front.Options{HTTP: listen(daemonapi.SocketName), Frames: listen(daemonapi.FrameSocketName),
+	options := front.Options{HTTP: listen(daemonapi.SocketName), Frames: listen(daemonapi.FrameSocketName),
 		Config: func() (*system.Config, error) {
 			if c := r.config.Load(); c != nil {
 				return c, nil
@@ -121,7 +123,9 @@ func start(t *testing.T) *rig {
 		},
 		Retry: 30 * time.Millisecond,
 		Peer:  func(syscall.Conn) (int, error) { return int(r.uid.Load()), nil },
-	})
+	}
+	change(&options)
+	f := front.New(options)
 	r.front = f
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

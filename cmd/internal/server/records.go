@@ -85,6 +85,10 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	out.Daemon = &wire.Daemon{Age: age.Milliseconds(), PID: os.Getpid(), Version: s.o.Version, Since: s.since.UTC(),
 		Listen: s.Addr(), Plain: s.plain.Load(),
 		Running: len(g.slots), Waiting: int(g.waiting.Load()), Decided: g.decided.Load(), Overloaded: g.refused.Load()}
+	if t := s.o.Tenant; t != nil && t.Machine != nil {
+		m := t.Machine()
+		out.Daemon.Machine = &m
+	}
 	s.tellConnections(&out)
 	s.write(w, r, http.StatusOK, out)
 }

@@ -27,6 +27,8 @@ type Tenant struct {
 	SetLayer func(ctx context.Context, file []byte) (undo func() error, err error)
 	// LayerProblem says why the user's own layer is not in force, or ""; nil: never.
 	LayerProblem func() string
+	// Machine says how the daemon's process stands; nil: that is not known.
+	Machine func() wire.Machine
 }
 
 // roleOwn may look at what the directory holds, all of which is the caller's own, and bring a reviewer's signature. No
