@@ -99,7 +99,7 @@ func TestExchangeWithContents(t *testing.T) {
 		"an answer":         {0x0c, askFrame(daemonapi.FrameContent, []byte{1})},
 		"two at once":       {0x0c, append(askFrame(daemonapi.FrameRead, read), askFrame(daemonapi.FrameRead, read)...)},
 	} {
-		err := telling(t, c.flags, hanging{}, func(conn net.Conn) { _, _ = conn.Write(c.sent) })
+		err := telling(t, c.flags, hanging{}, func(conn net.Conn) { _, _ = conn.Write(append(c.sent, verdictFrame()...)) })
 		if !errors.Is(err, daemonapi.ErrSick) {
 			t.Errorf("%s: %v", name, err)
 		}

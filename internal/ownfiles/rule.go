@@ -226,7 +226,7 @@ func (r *rule) keys(at string) bool {
 // isProject reports whether the files of a real directory may be told; repository is the one around it, or "".
 func (r *rule) isProject(dir, repository string) bool {
 	switch {
-	case inAny([]string{"/proc", "/sys", "/dev", "/run"}, dir), r.keys(dir):
+	case inAny([]string{"/proc", "/sys", "/dev", "/run"}, dir):
 		return false
 	case slices.ContainsFunc(r.homes, func(home string) bool { return home != dir && inAny([]string{dir}, home) }):
 		return false // it holds the whole home

@@ -61,7 +61,7 @@ func (r *runtime) sessions(ctx context.Context, dir, log string, since time.Time
 		return nil, err
 	}
 	rel = filepath.ToSlash(rel)
-	f, err := transcripts.OpenFile(dir, rel)
+	f, err := transcripts.Directory{Path: dir}.Open(rel)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,9 @@ package reconcile
 import (
 	"path/filepath"
 	"slices"
+	"strings"
+
+	"github.com/belay-hooks/belay/internal/transcripts"
 )
 
 // Runtimes returns the names of the runtimes whose logs can be read, sorted.
@@ -13,6 +16,23 @@ func Runtimes() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// DirectoryOf returns the runtime's own directory by the path of a log in it. "" where no log of the runtime is named so.
+func DirectoryOf(runtime, log string) string {
+	kind, ok := runtimes()[runtime]
+	if !ok || kind.rows != nil || !filepath.IsAbs(log) {
+		return ""
+	}
+	dir := filepath.Clean(log)
+	for range strings.Count(kind.logs, "/") + 1 {
+		dir = filepath.Dir(dir)
+	}
+	rel, err := filepath.Rel(dir, log)
+	if err != nil || !transcripts.Matches(kind.logs, rel) {
+		return ""
+	}
+	return dir
 }
 
 // Directory returns the runtime's own directory, of which its logs are read, by the environment and the

@@ -19,7 +19,7 @@ func Logs(runtime, dir string, since time.Time) (logs []string, more bool) {
 	if !ok || dir == "" {
 		return nil, false
 	}
-	found, more := transcripts.Find(dir, kind.logs, "", maxLogs)
+	found, more := transcripts.Directory{Path: dir}.Find(kind.logs, "", maxLogs)
 	for _, f := range found {
 		path := filepath.Join(dir, filepath.FromSlash(f))
 		if !written(path).Before(since) {

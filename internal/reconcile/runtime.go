@@ -31,7 +31,7 @@ type runtime struct {
 	// files which others belong to it.
 	logs    string
 	session func(file string, r io.Reader) (string, error)
-	files   func(dir, file, session string) (list []transcripts.File, more bool)
+	files   func(dir transcripts.Directory, file, session string) (list []transcripts.File, more bool)
 	read    func(r io.Reader, session string, file transcripts.File, before transcripts.Mark) (
 		log transcripts.Log, rewritten bool, err error)
 	// rows reads the sessions of a log that is a database, in place of the three above; nil: it is none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/filesource"
 	"github.com/belay-hooks/belay/internal/transcripts"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -40,6 +41,10 @@ type Question struct {
 	// Session is the one whose log it has to be; "" for any.
 	Session string
 	Now     time.Time
+	// Source tells of the log of a user of another uid; nil: this process reads it. Then no database is compared.
+	Source filesource.Source
+	// Most is how many bytes of the log are read; 0: transcripts.MaxBytes.
+	Most int64
 }
 
 // Compare compares the sessions of one log with belay's events: one for a file of a session, several for a
@@ -51,18 +56,23 @@ func Compare(ctx context.Context, events Events, q Question) ([]wire.Reconciliat
 		return nil, ErrRuntime
 	}
 	// One directory may have two names; that the file lies in it is looked at when it is opened.
-	if at, err := filepath.EvalSymlinks(filepath.Dir(q.Log)); err == nil && filepath.IsAbs(q.Log) {
+	if at, err := filepath.EvalSymlinks(filepath.Dir(q.Log)); q.Source == nil && err == nil && filepath.IsAbs(q.Log) {
 		q.Log = filepath.Join(at, filepath.Base(q.Log))
 	}
 	rel, err := filepath.Rel(q.Dir, q.Log)
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil, &files.Error{Path: q.Log, Reason: "does not lie in " + q.Dir, Err: files.ErrElsewhere}
 	}
-	c := comparison{events: events, q: q, kind: kind, rel: filepath.ToSlash(rel)}
+	c := comparison{events: events, q: q, kind: kind, rel: filepath.ToSlash(rel),
+		dir: transcripts.Directory{Path: q.Dir, Source: q.Source, Ctx: ctx}}
 	if c.from, err = c.first(ctx); err != nil {
 		return nil, err
 	}
-	if c.kind.rows != nil {
+	switch {
+	case c.kind.rows == nil:
+	case q.Source != nil:
+		return nil, ErrRuntime
+	default:
 		return c.database(ctx)
 	}
 	return c.lines(ctx)
@@ -74,6 +84,7 @@ type comparison struct {
 	q      Question
 	kind   runtime
 	rel    string
+	dir    transcripts.Directory
 	from   time.Time
 }
 
@@ -92,7 +103,7 @@ func (c *comparison) first(ctx context.Context) (time.Time, error) {
 
 // lines compares a log that is a file of the session, with files of its subagents.
 func (c *comparison) lines(ctx context.Context) ([]wire.Reconciliation, error) {
-	f, err := files.StreamWithin(c.q.Dir, c.q.Log)
+	f, err := c.open(c.rel)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +122,7 @@ func (c *comparison) lines(ctx context.Context) ([]wire.Reconciliation, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, others := c.kind.files(c.q.Dir, c.rel, session)
+	list, others := c.kind.files(c.dir, c.rel, session)
 	c.q.Log = filepath.Join(c.q.Dir, filepath.FromSlash(list[0].Path)) // the session's own
 	part := parts{before: before}
 	for i, file := range list {
@@ -130,10 +141,23 @@ func (c *comparison) lines(ctx context.Context) ([]wire.Reconciliation, error) {
 // reasonOf says why a file was not read, without its name.
 func reasonOf(err error) string {
 	var f *files.Error
-	if errors.As(err, &f) {
+	switch {
+	case errors.As(err, &f):
 		return f.Err.Error()
+	case errors.Is(err, filesource.ErrUntold):
+		return filesource.ErrUntold.Error()
 	}
 	return "an error of the file system"
+}
+
+// open opens a file of the log. The error is files.ErrTooLarge, too.
+func (c *comparison) open(path string) (*files.File, error) {
+	f, err := c.dir.Open(path)
+	if err == nil && c.q.Most > 0 && f.Size() > c.q.Most {
+		err = &files.Error{Path: path, Reason: "is larger than what is compared here", Err: files.ErrTooLarge}
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, err
 }
 
 // parts is what was read of one session's files.
@@ -146,7 +170,7 @@ type parts struct {
 }
 
 func (c *comparison) read(p *parts, session string, file transcripts.File) error {
-	f, err := transcripts.OpenFile(c.q.Dir, file.Path)
+	f, err := c.open(file.Path)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package transcripts
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/filesource"
 )
 
 // ErrName means that a file's name is not one that the runtime gives a log of a session.
@@ -45,19 +47,33 @@ func Plain(id string) bool {
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// Find returns the files of a directory whose paths have the form, relative to it, in the order of their
-// paths, and only those behind the one called after. more reports that there are others than most.
-func Find(dir, form, after string, most int) (paths []string, more bool) {
-	if strings.ContainsAny(dir, `*?[\`) {
+// Directory is the directory of a runtime, of which its logs are read.
+type Directory struct {
+	Path string // absolute
+	// Source tells of the files of a user of another uid, for as long as ctx lasts. Nil: they are read through the
+	// operating system, and only those of this process's user.
+	Source filesource.Source
+	Ctx    context.Context //nolint:containedctx // of the question that Source belongs to
+}
+
+// Named reports whether only the log that a caller has named is told, with what lies in its own folder: the logs of
+// other sessions are not looked through.
+func (d Directory) Named() bool { return d.Source != nil }
+
+// Find returns the files of the directory whose paths have the form, relative to it, in the order of their
+// paths, and only those behind the one called after. more reports that there are others than most, or that they cannot
+// be told.
+func (d Directory) Find(form, after string, most int) (paths []string, more bool) {
+	if strings.ContainsAny(d.Path, `*?[\`) {
 		return nil, true // the directory's own name would be a pattern
 	}
-	found, err := filepath.Glob(filepath.Join(dir, form))
+	found, err := d.glob(filepath.Join(d.Path, form))
 	if err != nil {
 		return nil, true
 	}
 	slices.Sort(found)
 	for _, path := range found {
-		rel, err := filepath.Rel(dir, path)
+		rel, err := filepath.Rel(d.Path, path)
 		if err != nil || filepath.ToSlash(rel) <= after {
 			continue
 		}
@@ -69,8 +85,19 @@ func Find(dir, form, after string, most int) (paths []string, more bool) {
 	return paths, false
 }
 
-// OpenFile opens a file of the runtime's directory, whose path is relative to it. Errors are those of
-// files.StreamWithin.
-func OpenFile(dir, path string) (*files.File, error) {
-	return files.StreamWithin(dir, filepath.Join(dir, filepath.FromSlash(path)))
+func (d Directory) glob(pattern string) ([]string, error) {
+	if d.Source == nil {
+		return filepath.Glob(pattern)
+	}
+	return d.Source.Glob(d.Ctx, files.Transcript, pattern)
+}
+
+// Open opens a file of the directory, whose path is relative to it. Errors are those of files.StreamWithin and of
+// filesource.Source.
+func (d Directory) Open(path string) (*files.File, error) {
+	at := filepath.Join(d.Path, filepath.FromSlash(path))
+	if d.Source == nil {
+		return files.StreamWithin(d.Path, at)
+	}
+	return d.Source.Open(d.Ctx, files.Transcript, at)
 }

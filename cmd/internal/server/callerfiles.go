@@ -86,7 +86,9 @@ func (f *callerFile) read(again bool, offset int64, n int) (c daemonapi.Content,
 		return c, filesource.ErrUntold
 	}
 	ok := l.asking(f.ctx, readTime, daemonapi.FrameRead, daemonapi.AppendRead(nil, r),
-		func(b [daemonapi.FrameHeader]byte) (daemonapi.Header, error) { return daemonapi.DecodeContentHeader(b, r) },
+		func(b [daemonapi.FrameHeader]byte) (daemonapi.Header, error) {
+			return daemonapi.DecodeContentHeader(b, r)
+		},
 		func(b []byte) (_ int, err error) {
 			c, err = daemonapi.DecodeContent(b, r)
 			if err == nil && !again && c.State == daemonapi.ContentFile && c.Size != f.size {

@@ -259,7 +259,7 @@ func (s *Server) answer(ctx context.Context, credential string, adapter adapters
 			return r
 		})
 		out = dispatch.Runtime(s.reading(ctx), credited{s.host, credential}, adapter, payload, opts)
-		s.heard(adapter, payload, opts)
+		s.heard(ctx, adapter, payload, opts)
 		done()
 		leave()
 	}

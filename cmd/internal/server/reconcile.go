@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -15,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/filesource"
 	"github.com/belay-hooks/belay/internal/reconcile"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/transcripts"
@@ -26,6 +29,7 @@ const (
 	maxReconciles  = 64               // that wait; of more, the next start or end of the session has another chance
 	reconcileDelay = 6 * time.Second  // from the end of a session until its log is complete
 	reconcileTime  = 30 * time.Second // of one
+	maxAskedLog    = 64 << 20         // bytes of a log that a caller tells while its question is open
 )
 
 // sessionLog is a log that a runtime has named at the start or the end of a session.
@@ -38,8 +42,9 @@ type sessionLog struct {
 // reconciler compares the logs of sessions that start or end, one after the other, behind the answers: a
 // comparison that fails blocks nothing.
 type reconciler struct {
-	queue chan sessionLog
-	dir   func(runtime string) string
+	queue  chan sessionLog
+	dir    func(runtime string) string
+	asking sync.Mutex // a comparison through a caller is made: one at a time
 }
 
 func newReconciler(dir func(runtime string) string) *reconciler {
@@ -54,8 +59,9 @@ const (
 
 func startsOrEnds(event string) bool { return event == sessionStart || event == sessionEnd }
 
-// heard looks whether the payload is the start or the end of a session that names its log.
-func (s *Server) heard(adapter adapters.Adapter, payload []byte, opts adapters.Options) {
+// heard looks whether the payload is the start or the end of a session that names its log. A tenant's log is compared
+// now, while its question is open.
+func (s *Server) heard(ctx context.Context, adapter adapters.Adapter, payload []byte, opts adapters.Options) {
 	if opts.Event != "" && !startsOrEnds(opts.Event) || !bytes.Contains(payload, []byte(`"Session`)) {
 		return // most events: nothing is read of them
 	}
@@ -65,7 +71,7 @@ func (s *Server) heard(adapter adapters.Adapter, payload []byte, opts adapters.O
 		Transcript string         `json:"transcript_path"`
 		Rest       jsontext.Value `json:",inline"`
 	}
-	if s.logs == nil || s.logs.dir == nil || adapter.SessionMember() != "session_id" ||
+	if s.logs == nil || s.logs.dir == nil && s.o.Tenant == nil || adapter.SessionMember() != "session_id" ||
 		json.Unmarshal(payload, &p) != nil || p.Session == "" || p.Transcript == "" ||
 		opts.Event != "" && opts.Event != p.Event {
 		return
@@ -74,6 +80,10 @@ func (s *Server) heard(adapter adapters.Adapter, payload []byte, opts adapters.O
 		return
 	}
 	job := sessionLog{adapter.Runtime(), p.Session, p.Transcript, p.Event == sessionEnd, time.Now()}
+	if s.o.Tenant != nil {
+		s.compareAsked(ctx, job)
+		return
+	}
 	if job.ended {
 		job.due = job.due.Add(s.o.LogDelay)
 	}
@@ -99,13 +109,29 @@ func (s *Server) reconcileLogs(ctx context.Context) {
 				return
 			case <-wait.C:
 			}
-			s.reconcileLog(ctx, job)
+			s.reconcileLog(ctx, job, reconcile.Question{Runtime: job.runtime, Log: job.log, Session: job.session})
 		}
 	}
 }
 
+// compareAsked compares the log of a tenant's session through the caller whose question names it. The decision has been
+// made by then, and its answer waits. What the caller does not tell at the end of a session is logged as a comparison
+// that says nothing.
+func (s *Server) compareAsked(ctx context.Context, job sessionLog) {
+	l, _ := ctx.Value(lookerKey{}).(*looker)
+	if l != nil && l.contents {
+		if !s.logs.asking.TryLock() {
+			return // of another question; the next start or end of the session has another chance
+		}
+		defer s.logs.asking.Unlock()
+		l.again(forComparing())
+	}
+	s.reconcileLog(ctx, job, reconcile.Question{Runtime: job.runtime, Log: job.log, Session: job.session,
+		Source: CallerFiles{}, Most: maxAskedLog})
+}
+
 // reconcileLog compares one log. That it cannot be read is logged as a comparison that says nothing.
-func (s *Server) reconcileLog(ctx context.Context, job sessionLog) {
+func (s *Server) reconcileLog(ctx context.Context, job sessionLog, q reconcile.Question) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileTime)
 	defer cancel()
 	defer func() {
@@ -113,9 +139,9 @@ func (s *Server) reconcileLog(ctx context.Context, job sessionLog) {
 			s.log.LogAttrs(ctx, slog.LevelError, "logging a comparison failed", slog.Any("panic", p))
 		}
 	}()
-	_, err := s.compareLog(ctx, reconcile.Question{Runtime: job.runtime, Log: job.log, Session: job.session})
-	if err == nil || errors.Is(err, reconcile.ErrRuntime) || !job.ended && errors.Is(err, fs.ErrNotExist) ||
-		ctx.Err() != nil {
+	_, err := s.compareLog(ctx, q)
+	none := errors.Is(err, fs.ErrNotExist) || errors.Is(err, filesource.ErrUntold)
+	if err == nil || errors.Is(err, reconcile.ErrRuntime) || !job.ended && none || ctx.Err() != nil {
 		return
 	}
 	unread := wire.Reconciliation{Runtime: job.runtime, Session: job.session, Log: job.log,
@@ -129,7 +155,7 @@ func (s *Server) reconcileLog(ctx context.Context, job sessionLog) {
 // whyUnread says why a log was not read, without quoting it or its name.
 func whyUnread(err error) string {
 	for _, known := range []error{files.ErrElsewhere, files.ErrOwner, files.ErrNotRegular, transcripts.ErrName,
-		reconcile.ErrSession, fs.ErrNotExist, fs.ErrPermission} {
+		reconcile.ErrSession, fs.ErrNotExist, fs.ErrPermission, files.ErrTooLarge, filesource.ErrUntold} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -145,7 +171,12 @@ func (s *Server) compareLog(ctx context.Context, q reconcile.Question) (out []wi
 			out, err = nil, errors.New("belay failed")
 		}
 	}()
-	q.Dir, q.Now = s.logs.dir(q.Runtime), time.Now()
+	q.Now = time.Now()
+	if q.Source == nil {
+		q.Dir = s.logs.dir(q.Runtime)
+	} else if q.Dir = reconcile.DirectoryOf(q.Runtime, q.Log); q.Dir == "" && slices.Contains(reconcile.Runtimes(), q.Runtime) {
+		return nil, transcripts.ErrName
+	}
 	if q.Dir == "" {
 		return nil, reconcile.ErrRuntime
 	}

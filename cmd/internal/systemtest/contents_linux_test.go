@@ -136,6 +136,13 @@ func TestCallersContents(t *testing.T) {
 		t.Errorf("a skill that reads keys: %s", out)
 	}
 	last("cat .env", "path-guard")
+	// The client runs a call with its hooks off. Its transcript has it, and is compared at the end of the session.
+	m.put(".claude/projects/p/s.jsonl", `{"type":"assistant","sessionId":"s","timestamp":"2099-01-01T00:00:00Z","message":`+
+		`{"content":[{"type":"tool_use","id":"unasked","name":"Bash","input":{"command":"ls"}}]}}`+"\n"+
+		`{"type":"user","sessionId":"s","message":{"content":[{"type":"tool_result","tool_use_id":"unasked","content":"x"}]}}`+"\n")
+	_ = asked(of("SessionEnd", map[string]any{"reason": "other"}))
+	last(`"type":"reconcile"`, `"decision":"differs"`, `"kind":"unasked"`)
+
 	if log := m.log.String(); strings.Contains(log, "cannot be told") {
 		t.Errorf("an honest caller is warned about: %s", log)
 	}

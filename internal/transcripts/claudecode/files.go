@@ -18,13 +18,13 @@ func Session(file string, _ io.Reader) (string, error) {
 }
 
 // Files returns the session's own file and those of its subagents; more reports that there are others.
-func Files(dir, file, _ string) (out []transcripts.File, more bool) {
+func Files(dir transcripts.Directory, file, _ string) (out []transcripts.File, more bool) {
 	out = []transcripts.File{{Path: file}}
 	beside := strings.TrimSuffix(file, ".jsonl")
 	if strings.ContainsAny(beside, `*?[\`) {
 		return out, true
 	}
-	found, more := transcripts.Find(dir, beside+"/subagents/agent-*.jsonl", "", transcripts.MaxFiles)
+	found, more := dir.Find(beside+"/subagents/agent-*.jsonl", "", transcripts.MaxFiles)
 	for _, f := range found {
 		out = append(out, transcripts.File{Path: f,
 			Agent: strings.TrimPrefix(strings.TrimSuffix(path.Base(f), ".jsonl"), "agent-")})

@@ -47,18 +47,24 @@ const maxLater = 1024
 
 // Files returns the session's own file and those of its subagents; more reports that there may be others. A
 // rollout of a subagent stands beside those of all sessions, and says in its first line whose it is.
-func Files(dir, file, session string) (out []transcripts.File, more bool) {
+func Files(dir transcripts.Directory, file, session string) (out []transcripts.File, more bool) {
 	if id, _ := thread(file); id != session { // a subagent's: the session's own is another
-		own, _ := transcripts.Find(dir, "sessions/*/*/*/rollout-*-"+session+".jsonl", "", 1)
+		if dir.Named() {
+			return []transcripts.File{{Path: file, Agent: id}}, true
+		}
+		own, _ := dir.Find("sessions/*/*/*/rollout-*-"+session+".jsonl", "", 1)
 		if len(own) == 0 || !transcripts.Plain(session) {
 			return []transcripts.File{{Path: file, Agent: id}}, true
 		}
 		file = own[0]
 	}
 	out = []transcripts.File{{Path: file}}
-	found, more := transcripts.Find(dir, Logs, file, maxLater)
+	if dir.Named() {
+		return out, false // verdicts about subagents have no log then, which the comparison says
+	}
+	found, more := dir.Find(Logs, file, maxLater)
 	for _, f := range found {
-		r, err := transcripts.OpenFile(dir, f)
+		r, err := dir.Open(f)
 		if err != nil {
 			continue // it is no log that could be read
 		}

@@ -34,13 +34,13 @@ func Session(file string, r io.Reader) (string, error) {
 }
 
 // Files returns the session's own file and those of its subagents; more reports that there are others.
-func Files(dir, file, session string) (out []transcripts.File, more bool) {
+func Files(dir transcripts.Directory, file, session string) (out []transcripts.File, more bool) {
 	out = []transcripts.File{{Path: file}}
 	at := path.Dir(file)
 	if strings.ContainsAny(at, `*?[\`) || !transcripts.Plain(session) {
 		return out, true
 	}
-	found, more := transcripts.Find(dir, at+"/"+session+"/*.jsonl", "", transcripts.MaxFiles)
+	found, more := dir.Find(at+"/"+session+"/*.jsonl", "", transcripts.MaxFiles)
 	for _, f := range found {
 		out = append(out, transcripts.File{Path: f, Agent: strings.TrimSuffix(path.Base(f), ".jsonl")})
 	}
