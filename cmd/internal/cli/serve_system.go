@@ -57,6 +57,7 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	if err != nil {
 		return err
 	}
+	defer shareRuntime()()
 	restrictUmask()
 	report, err := a.confine(ctx, log)
 	if err != nil {
@@ -73,7 +74,7 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	var left []string
 	m := &machine{a: a, log: log, tel: tel, options: options, places: a.places(), users: map[int]*userConfig{},
 		configs: &systemConfigs{load: a.loadSystem, config: config, at: time.Now()},
-		turns:   server.NewTurns(runtime.GOMAXPROCS(0)),
+		turns:   server.NewTurns(max(1, runtime.NumCPU()-1)),
 		spaces:  &spaces{dir: func(uid int) string { return system.UserDir(a.places().State, uid) }, seen: map[int]space{}},
 		stuck:   func(hooks []string) { once.Do(func() { left = hooks; stop() }) }, report: report}
 	m.events = m.newMachineLog(report, config.Revision)

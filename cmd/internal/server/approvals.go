@@ -97,6 +97,7 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 				wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting for a decision"})
 			return
 		}
+		errandOf(r.Context()).leave()
 		item, err = s.await(r.Context(), look, wait)
 		s.streams.Add(-1)
 	}
@@ -223,7 +224,7 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.changed()
-	leave, ok := s.gate.enter(ctx)
+	leave, ok := s.gate.enter(ctx, len(src))
 	if !ok {
 		w.Header().Set("Retry-After", "1")
 		s.problem(w, r, http.StatusServiceUnavailable,

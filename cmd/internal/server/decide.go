@@ -31,12 +31,18 @@ const maxRest = 16 << 20
 // errBody for a body that was cut off or did not come in time, also beside too many bytes; it is logged.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest io.Writer) ([]byte, error) {
 	control := http.NewResponseController(w)
+	if err := s.holdBody(r, max); err != nil {
+		return nil, s.cutOff(r, 0, err)
+	}
 	_ = control.SetReadDeadline(time.Now().Add(s.o.Body))
-	b, err := io.ReadAll(io.LimitReader(r.Body, int64(max)+1))
+	b, err := readAll(r.Body, r.ContentLength, max)
 	if err != nil {
 		return b, s.cutOff(r, int64(len(b)), err)
 	}
 	if len(b) > max {
+		if rest == io.Discard && r.ContentLength > int64(max)+maxRest {
+			return b, nil // it is not read to its end in any case
+		}
 		_, _ = rest.Write(b)
 		if n, err := io.CopyN(rest, r.Body, maxRest); err != nil && !errors.Is(err, io.EOF) {
 			return b, s.cutOff(r, int64(len(b))+n, err) // too large, and cut off
@@ -45,6 +51,28 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest 
 	}
 	_ = control.SetReadDeadline(time.Time{}) // the body has ended, and the decision may take longer
 	return b, nil
+}
+
+// readAll reads at most max bytes and one more. A large body whose length is announced is copied less often.
+func readAll(body io.Reader, announced int64, max int) ([]byte, error) {
+	if announced < 0 || announced <= smallBytes {
+		return io.ReadAll(io.LimitReader(body, int64(max)+1))
+	}
+	return daemonapi.ReadBody(body, int(min(announced, int64(max)+1)))
+}
+
+// holdBody waits for a place for a body of at most so many bytes. It is given back at the end of the request.
+func (s *Server) holdBody(r *http.Request, most int) error {
+	e, n := errandOf(r.Context()), int64(most)+1
+	if e == nil {
+		return nil
+	}
+	if r.ContentLength >= 0 {
+		n = min(n, r.ContentLength)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.Body)
+	defer cancel()
+	return e.hold(ctx, n)
 }
 
 // cutOff logs that a body ended before its end, for whichever endpoint it was.
@@ -62,6 +90,9 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request, most int, into
 		s.problem(w, r, http.StatusRequestEntityTooLarge,
 			wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the body is too large"})
 		return false
+	}
+	if err == nil {
+		err = errandOf(r.Context()).take(r.Context())
 	}
 	if err == nil {
 		err = json.Unmarshal(src, into, json.RejectUnknownMembers(true))
@@ -99,9 +130,11 @@ type judged struct {
 func (s *Server) judge(ctx context.Context, credential string, src []byte, unfit *phases.Fault) judged {
 	defer s.calm(ctx)
 	defer s.changed()
-	leave, ok := s.gate.enter(ctx)
+	leave, ok := s.gate.enter(ctx, len(src))
 	if !ok {
+		leave := s.gate.enterRefusal(ctx)
 		v := dispatch.Refuse(ctx, s.host, src, overloaded())
+		leave()
 		s.gate.turnedAway.Add(1)
 		return judged{status: http.StatusServiceUnavailable, problem: wire.Problem{Event: v.Event,
 			Error: wire.ProblemBody{Code: wire.CodeOverloaded, Message: v.Reason, Decision: phases.Block}}}
@@ -239,9 +272,11 @@ func (s *Server) answer(ctx context.Context, credential string, adapter adapters
 	opts adapters.Options, unfit *phases.Fault) (out dispatch.Answered) {
 	defer s.calm(ctx)
 	defer s.changed()
-	switch leave, ok := s.gate.enter(ctx); {
+	switch leave, ok := s.gate.enter(ctx, len(payload)); {
 	case !ok:
+		leave := s.gate.enterRefusal(ctx)
 		out = dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, overloaded())
+		leave()
 		s.gate.turnedAway.Add(1)
 	case unfit != nil:
 		out = dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, unfit)

@@ -76,6 +76,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	query.Newest, query.Limit = false, streamBatch
+	errandOf(r.Context()).leave() // it goes on for long, and takes a turn for each look
 	s.stream(w, r, query)
 }
 
@@ -158,7 +159,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, query wire.Query
 	defer poll.Stop()
 	for {
 		woken := s.notifications.wait()
+		if errandOf(r.Context()).take(r.Context()) != nil {
+			return
+		}
 		list, more, err := s.some(r.Context(), query)
+		errandOf(r.Context()).leave()
 		if err != nil {
 			return // the client comes back with Last-Event-ID
 		}

@@ -220,6 +220,7 @@ func (s *Server) frame(c *frameConn, in *bufio.Reader, uid int, caller string) (
 		}
 	}()
 	_ = c.SetReadDeadline(time.Now().Add(s.o.Body)) // for the whole of it, however slowly it comes
+	began := time.Now()
 	var header [daemonapi.FrameHeader]byte
 	if _, err := io.ReadFull(in, header[:]); err != nil {
 		return false // nothing was asked
@@ -234,7 +235,12 @@ func (s *Server) frame(c *frameConn, in *bufio.Reader, uid int, caller string) (
 		s.refuse(c, status, wire.ProblemBody{Code: code, Message: err.Error(), Decision: phases.Block})
 		return false
 	}
-	body, err := daemonapi.ReadBody(in, h.Length)
+	release, err := s.holdFrame(c, uid, began, h.Length)
+	defer release()
+	var body []byte
+	if err == nil {
+		body, err = daemonapi.ReadBody(in, h.Length)
+	}
 	if err != nil {
 		s.log.LogAttrs(context.Background(), slog.LevelWarn, "a frame was cut off, or did not come in time",
 			slog.Int("bytes", len(body)), slog.Int("announced", h.Length), slog.Any("error", err))
@@ -254,6 +260,19 @@ func (s *Server) frame(c *frameConn, in *bufio.Reader, uid int, caller string) (
 		return s.frameEvent(ctx, c, caller, h.Flags, body, err) && err == nil
 	}
 	return s.frameInvoke(ctx, c, caller, h.Flags, body, err) && err == nil
+}
+
+// holdFrame waits for a place for the body of a tenant's question. The time that its body has to come begins behind that.
+func (s *Server) holdFrame(c *frameConn, uid int, began time.Time, n int) (release func(), err error) {
+	if !s.isTenant(uid) || n <= smallBytes {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithDeadline(s.ending.over, began.Add(s.o.Body))
+	defer cancel()
+	if release, err = s.inflight.hold(ctx, int64(n)); err == nil {
+		_ = c.SetReadDeadline(time.Now().Add(s.o.Body))
+	}
+	return release, err
 }
 
 // frameInvoke answers a FrameInvoke; torn is why its body is not whole.

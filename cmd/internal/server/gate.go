@@ -13,7 +13,9 @@ import (
 // concurrent use.
 type gate struct {
 	slots    chan struct{}
-	queue    int64 // how many may wait
+	large    chan struct{} // questions above smallBytes that are decided at once; nil: as many as others
+	refusing chan struct{} // of them, those that are refused for want of a place; nil: no bound
+	queue    int64         // how many may wait
 	patience time.Duration
 	share    *Share // of the turns that all users of a machine have; nil: this server has the processors for itself
 
@@ -26,22 +28,35 @@ func newGate(running, queue int, patience time.Duration) *gate {
 	return &gate{slots: make(chan struct{}, running), queue: int64(queue), patience: patience}
 }
 
-// enter waits for a turn. Without ok there is none, and leave is nil.
-func (g *gate) enter(ctx context.Context) (leave func(), ok bool) {
+// among has the gate share the machine with those of other users. Large questions take long, and cannot be stopped in
+// the middle: one of a user's is decided at a time, so that processors stay free for others. So is one refusal, which
+// is recorded as a decision is.
+func (g *gate) among(share *Share) {
+	g.share = share
+	g.large, g.refusing = make(chan struct{}, 1), make(chan struct{}, 1)
+}
+
+// enter waits for a turn to decide a question of so many bytes. Without ok there is none, and leave is nil.
+func (g *gate) enter(ctx context.Context, size int) (leave func(), ok bool) {
+	var large chan struct{}
+	if size > smallBytes {
+		large = g.large
+	}
 	leave = func() {
 		if g.share != nil {
 			g.share.leave()
 		}
 		<-g.slots
+		if large != nil {
+			<-large
+		}
 		g.decided.Add(1)
 	}
-	select {
-	case g.slots <- struct{}{}:
+	if g.place(ctx, large, nil) {
 		if g.turn(ctx, 0) {
 			return leave, true
 		}
-		<-g.slots
-	default:
+		g.giveUp(large)
 	}
 	if g.waiting.Add(1) > g.queue {
 		g.waiting.Add(-1)
@@ -51,17 +66,76 @@ func (g *gate) enter(ctx context.Context) (leave func(), ok bool) {
 	defer g.waiting.Add(-1)
 	began, timer := time.Now(), time.NewTimer(g.patience)
 	defer timer.Stop()
-	select {
-	case g.slots <- struct{}{}:
+	if g.place(ctx, large, timer.C) {
 		if g.turn(ctx, max(0, g.patience-time.Since(began))) {
 			return leave, true
 		}
-		<-g.slots
-	case <-timer.C:
-	case <-ctx.Done():
+		g.giveUp(large)
 	}
 	g.refused.Add(1)
 	return nil, false
+}
+
+// place waits until over for a place among the running ones, and before that among the large ones, where large is not
+// nil. With a nil over it does not wait.
+func (g *gate) place(ctx context.Context, large chan struct{}, over <-chan time.Time) bool {
+	if large != nil && !put(ctx, large, over) {
+		return false
+	}
+	if put(ctx, g.slots, over) {
+		return true
+	}
+	if large != nil {
+		<-large
+	}
+	return false
+}
+
+// giveUp gives back what place took.
+func (g *gate) giveUp(large chan struct{}) {
+	<-g.slots
+	if large != nil {
+		<-large
+	}
+}
+
+// put takes one of the places, and waits for it until over, or not at all where that is nil.
+func put(ctx context.Context, places chan struct{}, over <-chan time.Time) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	default:
+	}
+	if over == nil {
+		return false
+	}
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-over:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// enterRefusal waits for a turn to record that a question is refused for want of a place. It costs what a decision
+// costs, and those who flood are refused the most. Without other users it waits for nothing; it is refused in any case.
+func (g *gate) enterRefusal(ctx context.Context) (leave func()) {
+	if g.share == nil {
+		return func() {}
+	}
+	select {
+	case g.refusing <- struct{}{}:
+	case <-ctx.Done():
+		return func() {}
+	}
+	turn := g.share.enter(ctx)
+	return func() {
+		if turn {
+			g.share.leave()
+		}
+		<-g.refusing
+	}
 }
 
 // turn waits so long for a turn among the users of the machine.

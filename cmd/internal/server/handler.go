@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -167,6 +168,11 @@ func (s *Server) guarded(route route) http.HandlerFunc {
 				return
 			}
 		}
+		r, errand := s.beginErrand(r)
+		defer errand.end()
+		if !route.body && errand.take(r.Context()) != nil {
+			return // the caller has gone
+		}
 		p := parameters(r.URL.RawQuery, route.query)
 		if p.err != nil && !route.answers {
 			s.invalidRequest(w, r, p.err)
@@ -195,9 +201,27 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, v any
 		status, b = http.StatusInternalServerError,
 			[]byte(`{"error":{"code":"internal","message":"the answer could not be written down"}}`)
 	}
+	if err := s.holdAnswer(r, len(b)); err != nil {
+		status, b = http.StatusServiceUnavailable,
+			[]byte(`{"error":{"code":"overloaded","message":"answers that are not read take all places"}}`)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(b, '\n'))
+}
+
+// holdAnswer gives back the turn of a request whose answer is made, and waits for a place for that: it stays in memory
+// until its caller reads it.
+func (s *Server) holdAnswer(r *http.Request, n int) error {
+	e := errandOf(r.Context())
+	if e == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), writeTime)
+	defer cancel()
+	err := e.hold(ctx, int64(n))
+	e.leave()
+	return err
 }
 
 func (s *Server) problem(w http.ResponseWriter, r *http.Request, status int, p wire.ProblemBody) {

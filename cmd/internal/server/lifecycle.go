@@ -146,6 +146,8 @@ type Server struct {
 	hosts         []string     // what a Host header may say on tcp
 	http          *http.Server
 	gate          *gate
+	errands       chan struct{} // places of requests of the tenant that are no question; nil without one
+	inflight      *inflight     // nil without a tenant
 	notifications *notifications
 	logs          *reconciler
 	tries         *tries // nil without Options.Tenant
@@ -182,7 +184,10 @@ func Open(host Host, o Options) (*Server, error) {
 	server.log = server.o.Logger
 	server.gate = newGate(server.o.Running, server.o.Queue, server.o.Patience)
 	if o.Tenant != nil {
-		server.gate.share = o.Tenant.Share
+		server.errands, server.inflight = make(chan struct{}, mostErrands), newInflight()
+		if o.Tenant.Share != nil {
+			server.gate.among(o.Tenant.Share)
+		}
 	}
 	server.tries = newTries(server)
 	server.routes = server.table()

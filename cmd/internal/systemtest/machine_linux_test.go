@@ -33,6 +33,7 @@ type machine struct {
 	root   string
 	daemon *exec.Cmd
 	log    *bytes.Buffer
+	groups *cgroups // nil: processes stay in the test's own group
 }
 
 // inside names the variable that tells a process of a namespace of its own from the first one, and says to it where the
@@ -214,7 +215,7 @@ func (m *machine) startWith(front ...string) {
 		"serve", "--system", "--log", "json")
 	m.daemon = exec.Command("systemd-socket-activate", args...)
 	m.daemon.Stdout, m.daemon.Stderr = m.log, m.log
-	m.must(m.daemon.Start())
+	m.must(m.groups.start(-1, m.daemon))
 	for _, s := range sockets {
 		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			err := os.Chmod(s, 0o666)
@@ -262,7 +263,7 @@ func (m *machine) with(uid int, env []string, stdin, name string, args ...string
 	cmd.Env = append(cmd.Env, env...)
 	var o, e bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &o, &e
-	m.must(cmd.Start())
+	m.must(m.groups.start(uid, cmd))
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
 	defer stop()
 	err := cmd.Wait()
