@@ -177,6 +177,27 @@ func TestThreatsAreProven(t *testing.T) {
 	}
 }
 
+// ofTheSameUser is in rows about what a program of the daemon's own user could do, and about what stays open.
+var ofTheSameUser = regexp.MustCompile(`(?i)same uid|same user|uid's own|not prevented|not closed|\(C, O\)`)
+
+// TestRowsOfTheSameUserSayTheMode: a row of the threat model that rests on the uid, or leaves something open, says in
+// which mode that is closed.
+func TestRowsOfTheSameUserSayTheMode(t *testing.T) {
+	rows := 0
+	for i, line := range strings.Split(read(t, "docs/THREAT-MODEL.md"), "\n") {
+		if !strings.HasPrefix(line, "| ") || strings.Count(line, "|") != 4 || !ofTheSameUser.MatchString(line) {
+			continue
+		}
+		rows++
+		if !strings.Contains(line, "system mode") && !strings.Contains(line, "every mode") {
+			t.Errorf("THREAT-MODEL.md:%d: it does not say in which mode this is closed: %.120s", i+1, line)
+		}
+	}
+	if rows < 20 {
+		t.Errorf("only %d rows were seen", rows)
+	}
+}
+
 // hasTest reports whether a test or fuzz target stands in a folder, whatever it is
 // built for.
 func hasTest(t *testing.T, folder, name string) bool {
