@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/approvaltable"
 	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/internal/restrict"
@@ -47,7 +48,7 @@ type Store struct {
 	version int64 // the last one given to a value
 	latches map[wire.Session]kernel.Latch
 	lease   leasetable.Table
-	queue   queue
+	queue   approvaltable.Table
 	buffers eventbytes.Pool            // in which events are encoded
 	event   phases.Event               // that is encoded; empty between batches
 	covered *restrict.Set              // the rows that restrict, as the newest event records them
@@ -66,7 +67,7 @@ func New() *Store {
 		runs:    map[phases.RunKey]run{},
 		state:   map[stateKey]kernel.StateValue{},
 		latches: map[wire.Session]kernel.Latch{},
-		queue:   queue{},
+		queue:   approvaltable.Table{},
 		digests: map[string]restrict.Digest{},
 	}
 }
@@ -205,7 +206,7 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 		return kernel.Receipt{}, err
 	}
 	// Everything that can fail comes before anything is changed.
-	queue, err := s.queue.after(b.Approvals)
+	queue, err := s.queue.After(b.Approvals)
 	if err != nil {
 		return kernel.Receipt{}, err
 	}
@@ -221,7 +222,7 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 		return kernel.Receipt{}, nil
 	}
 	s.apply(&b)
-	s.queue.take(queue)
+	s.queue.Take(queue)
 	s.lease = *lent
 	if b.Now.Sub(s.lease.High()) >= clockStep {
 		s.lease.Saw(b.Now)
@@ -408,7 +409,7 @@ func (s *Store) Probe(ctx context.Context, _ time.Time) error {
 
 // prune drops what has had its time. Preconditions: s.mu is held.
 func (s *Store) prune(now time.Time) (runs int) {
-	s.queue.prune(now)
+	s.queue.Prune(now)
 	s.lease.Prune(now.Add(-leases.Retention))
 	n := len(s.runs)
 	maps.DeleteFunc(s.runs, func(_ phases.RunKey, r run) bool { return now.Sub(r.used) > kernel.MetadataTTL })

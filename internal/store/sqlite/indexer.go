@@ -10,6 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/internal/eventbytes"
+	"github.com/belay-hooks/belay/internal/store/lookup"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -59,7 +60,7 @@ func (s *Store) indexer() {
 // due wakes the indexer when a block is complete that it has not seen yet. Only the writer
 // calls it.
 func (s *Store) due(size int64) {
-	if blocks := size / blockEvents; blocks > s.complete {
+	if blocks := size / lookup.BlockEvents; blocks > s.complete {
 		s.complete = blocks
 		select {
 		case s.wake <- struct{}{}:
@@ -76,17 +77,17 @@ func nextBlock(c *conn) (number int64, ready bool, err error) {
 	}
 	err = c.query(`SELECT coalesce((SELECT max(block)+1 FROM lookup_blocks), 0),
 		coalesce((SELECT min(seq) FROM events), 1)`, func(st *sqlite3.Stmt) error {
-		oldest, _ := blockOf(max(1, st.ColumnInt64(1))) // what was compacted is not looked up
+		oldest, _ := lookup.BlockOf(max(1, st.ColumnInt64(1))) // what was compacted is not looked up
 		number = max(st.ColumnInt64(0), oldest)
 		return nil
 	})
-	return number, err == nil && (number+1)*blockEvents <= size, err
+	return number, err == nil && (number+1)*lookup.BlockEvents <= size, err
 }
 
 // indexBlock makes one block. It reads beside the writer, which then only stores the rows.
 // more says that another one may be missing.
 func (s *Store) indexBlock(ctx context.Context) (more bool, err error) {
-	var b *block
+	var b *lookup.Block
 	err = s.readApart(ctx, "read events", func(c *conn) error {
 		number, ready, err := nextBlock(c)
 		if err != nil || !ready {
@@ -98,13 +99,14 @@ func (s *Store) indexBlock(ctx context.Context) (more bool, err error) {
 	if err != nil || b == nil {
 		return false, err
 	}
-	return true, s.do(ctx, "store a block of the lookup", b.store)
+	return true, s.do(ctx, "store a block of the lookup",
+		func(c *conn) error { return storeBlock(c, b) })
 }
 
 // makeBlock reads the events of a block. One that cannot be read is not found by the lookup;
 // a verification names it.
-func makeBlock(c *conn, number int64) (*block, error) {
-	b := &block{number: number, terms: map[int64]*places{}}
+func makeBlock(c *conn, number int64) (*lookup.Block, error) {
+	b := lookup.NewBlock(number)
 	from := &leaves{conn: c}
 	e, before := new(phases.Event), new(phases.Event)
 	row := func(st *sqlite3.Stmt) error {
@@ -115,36 +117,36 @@ func makeBlock(c *conn, number int64) (*block, error) {
 		}
 		from.last = leaf
 		if err == nil && eventbytes.HeadAfter(leaf, e, before) == nil && e.Seq == seq {
-			b.add(e)
+			b.Add(e)
 		}
 		e, before = before, e
 		return nil
 	}
 	// The last ones first: a pack comes before the events whose texts are in it.
-	err := c.query("SELECT seq, body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq DESC", row, number*blockEvents,
-		(number+1)*blockEvents)
+	err := c.query("SELECT seq, body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq DESC", row, number*lookup.BlockEvents,
+		(number+1)*lookup.BlockEvents)
 	return b, err
 }
 
-// store writes the block, unless another process was faster.
-func (b *block) store(c *conn) error {
-	if number, ready, err := nextBlock(c); err != nil || !ready || number != b.number {
+// storeBlock writes the block, unless another process was faster.
+func storeBlock(c *conn, b *lookup.Block) error {
+	if number, ready, err := nextBlock(c); err != nil || !ready || number != b.Number {
 		return err
 	}
-	all := make([]int64, 0, len(b.terms))
-	for t := range b.terms {
+	all := make([]int64, 0, len(b.Terms))
+	for t := range b.Terms {
 		all = append(all, t)
 	}
 	slices.Sort(all)
 	// A repair may have left rows of a block that is not known.
-	if err := c.exec("DELETE FROM lookup WHERE block=?", b.number); err != nil {
+	if err := c.exec("DELETE FROM lookup WHERE block=?", b.Number); err != nil {
 		return err
 	}
 	for _, t := range all {
-		if err := c.exec("INSERT INTO lookup (block, term, events) VALUES (?, ?, ?)", b.number, t,
-			b.terms[t].bytes()); err != nil {
-			return fmt.Errorf("block %d: %w", b.number, err)
+		if err := c.exec("INSERT INTO lookup (block, term, events) VALUES (?, ?, ?)", b.Number, t,
+			b.Terms[t].Bytes()); err != nil {
+			return fmt.Errorf("block %d: %w", b.Number, err)
 		}
 	}
-	return c.exec("INSERT INTO lookup_blocks (block, first_ns, last_ns) VALUES (?, ?, ?)", b.number, b.first, b.last)
+	return c.exec("INSERT INTO lookup_blocks (block, first_ns, last_ns) VALUES (?, ?, ?)", b.Number, b.First, b.Last)
 }

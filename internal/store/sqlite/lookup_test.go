@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/internal/store/lookup"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -85,7 +86,7 @@ var lookupQueries = []wire.Query{
 // the oldest events were compacted.
 func TestQueriesWithBlocks(t *testing.T) {
 	s := still(t)
-	const n = 3*blockEvents + 300
+	const n = 3*lookup.BlockEvents + 300
 	var events []phases.Event
 	for i := 0; i < n; i += 500 {
 		b := many(i, min(500, n-i))
@@ -146,12 +147,12 @@ func TestQueriesWithBlocks(t *testing.T) {
 			t.Fatalf("event %d is found under values that it does not have", l.Seq)
 		}
 	}
-	compaction := kernel.Batch{Now: time.Unix(1<<30, 0), Compact: blockEvents + 100,
+	compaction := kernel.Batch{Now: time.Unix(1<<30, 0), Compact: lookup.BlockEvents + 100,
 		Events: []phases.Event{{ID: "c", Type: phases.EventCompaction, Time: time.Unix(1<<31, 0).UTC()}}}
 	if _, err := s.Commit(t.Context(), compaction); err != nil {
 		t.Fatal(err)
 	}
-	events = append(events[blockEvents+100:], compaction.Events[0])
+	events = append(events[lookup.BlockEvents+100:], compaction.Events[0])
 	events[len(events)-1].Seq = n + 1
 	if left, err := s.LogRemove(t.Context(), 5000); err != nil || left != 0 {
 		t.Fatal(left, err)
@@ -179,18 +180,18 @@ func oldestBlock(t *testing.T, s *Store) (n int64) {
 // A changed lookup shows at the events that it hides, or that it claims.
 func TestLookupIsCompared(t *testing.T) {
 	for name, sql := range map[string]string{
-		"a row is gone": fmt.Sprint("DELETE FROM lookup WHERE block=1 AND term=", term("decision", "block")),
+		"a row is gone": fmt.Sprint("DELETE FROM lookup WHERE block=1 AND term=", lookup.Term("decision", "block")),
 		"a row is another": fmt.Sprint("UPDATE lookup SET events=x'0700' WHERE block=1 AND term=",
-			term("decision", "block")),
+			lookup.Term("decision", "block")),
 		"a row too many": "INSERT INTO lookup VALUES (1, 5, x'dc01')",
-		"a row says all": fmt.Sprint("UPDATE lookup SET events=x'' WHERE block=1 AND term=", term("decision", "block")),
-		"not a set":      fmt.Sprint("UPDATE lookup SET events=x'ffff' WHERE block=1 AND term=", term("decision", "block")),
+		"a row says all": fmt.Sprint("UPDATE lookup SET events=x'' WHERE block=1 AND term=", lookup.Term("decision", "block")),
+		"not a set":      fmt.Sprint("UPDATE lookup SET events=x'ffff' WHERE block=1 AND term=", lookup.Term("decision", "block")),
 		"a block gone":   "DELETE FROM lookup_blocks WHERE block=1",
 		"a time":         "UPDATE lookup_blocks SET last_ns=first_ns WHERE block=1",
 	} {
 		s := still(t)
-		for i := 0; i < 3*blockEvents; i += blockEvents {
-			if _, err := s.Commit(t.Context(), many(i, blockEvents)); err != nil {
+		for i := 0; i < 3*lookup.BlockEvents; i += lookup.BlockEvents {
+			if _, err := s.Commit(t.Context(), many(i, lookup.BlockEvents)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -199,11 +200,11 @@ func TestLookupIsCompared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leaves, err := s.LogLeaves(t.Context(), blockEvents, blockEvents)
+		leaves, err := s.LogLeaves(t.Context(), lookup.BlockEvents, lookup.BlockEvents)
 		if err != nil || !slices.ContainsFunc(leaves, func(l kernel.LogLeaf) bool { return !l.Copies }) {
 			t.Errorf("%s: %v, and all events are said to be found under their values", name, err)
 		}
-		if leaves, err := s.LogLeaves(t.Context(), 2*blockEvents, 1); err != nil || !leaves[0].Copies {
+		if leaves, err := s.LogLeaves(t.Context(), 2*lookup.BlockEvents, 1); err != nil || !leaves[0].Copies {
 			t.Errorf("%s: an event of another block: %v", name, err)
 		}
 	}
@@ -219,13 +220,13 @@ func TestIndexerGoesOn(t *testing.T) {
 	}
 	s.ended.Do(func() { close(s.stop) })
 	<-s.indexed
-	for i := 0; i < 4*blockEvents; i += blockEvents {
-		if _, err := s.Commit(t.Context(), many(i, blockEvents)); err != nil {
+	for i := 0; i < 4*lookup.BlockEvents; i += lookup.BlockEvents {
+		if _, err := s.Commit(t.Context(), many(i, lookup.BlockEvents)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	index(t, s, 1)
-	var late *block
+	var late *lookup.Block
 	err = s.read(t.Context(), "read", func(c *conn) (err error) {
 		late, err = makeBlock(c, 1)
 		return err
@@ -234,7 +235,7 @@ func TestIndexerGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	index(t, s, 1)
-	if err := s.do(t.Context(), "store", late.store); err != nil { // another one was faster
+	if err := s.do(t.Context(), "store", func(c *conn) error { return storeBlock(c, late) }); err != nil { // another one was faster
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -245,7 +246,7 @@ func TestIndexerGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for through := int64(0); through < 4*blockEvents; { // by itself
+	for through := int64(0); through < 4*lookup.BlockEvents; { // by itself
 		if err := s.read(t.Context(), "look", func(c *conn) (err error) {
 			through, err = indexedThrough(c)
 			return err
@@ -257,7 +258,7 @@ func TestIndexerGoesOn(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	leaves, err := s.LogLeaves(t.Context(), 0, 4*blockEvents)
+	leaves, err := s.LogLeaves(t.Context(), 0, 4*lookup.BlockEvents)
 	for _, l := range leaves {
 		if err != nil || !l.Copies {
 			t.Fatalf("event %d: %v", l.Seq, err)
@@ -269,11 +270,11 @@ func TestIndexerGoesOn(t *testing.T) {
 func TestBlocksAreFoundByTheirKey(t *testing.T) {
 	s := still(t)
 	for _, q := range lookupQueries {
-		if !usesLookup(&q) {
+		if !lookup.Asks(&q) {
 			continue
 		}
 		for _, q.Newest = range []bool{false, true} {
-			sql, args := blockSQL(&q, 5*blockEvents)
+			sql, args := blockSQL(&q, 5*lookup.BlockEvents)
 			plan := planOfSQL(t, s, sql, args)
 			if !strings.HasPrefix(plan, "SEARCH b USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)") ||
 				strings.Contains(plan, "TEMP B-TREE") ||
@@ -295,8 +296,8 @@ func TestBlocksAreFoundByTheirKey(t *testing.T) {
 // TestFewEventsAreRead counts the events that a query decodes.
 func TestFewEventsAreRead(t *testing.T) {
 	s := still(t)
-	for i := 0; i < 6*blockEvents; i += blockEvents {
-		if _, err := s.Commit(t.Context(), many(i, blockEvents)); err != nil {
+	for i := 0; i < 6*lookup.BlockEvents; i += lookup.BlockEvents {
+		if _, err := s.Commit(t.Context(), many(i, lookup.BlockEvents)); err != nil {
 			t.Fatal(err)
 		}
 	}

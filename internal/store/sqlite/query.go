@@ -13,6 +13,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/eventbytes"
+	"github.com/belay-hooks/belay/internal/store/lookup"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -72,7 +73,7 @@ func (f *finder) snapshot() (err error) {
 func (f *finder) search() error {
 	q := f.query
 	through := int64(0)
-	if usesLookup(q) {
+	if lookup.Asks(q) {
 		var err error
 		if through, err = indexedThrough(f.conn); err != nil {
 			return err
@@ -90,12 +91,6 @@ func (f *finder) search() error {
 		}
 	}
 	return f.scan(through)
-}
-
-// usesLookup reports whether a query is answered by blocks: not one for a single event, which an
-// index finds, and not one that takes all events as they come.
-func usesLookup(q *wire.Query) bool {
-	return q.ID == "" && (len(terms(q)) > 0 || q.Except != "" || !q.Since.IsZero() || !q.Until.IsZero())
 }
 
 // scan searches the events behind through without the lookup.
@@ -141,16 +136,16 @@ func (f *finder) take(seq int64, column []byte) error {
 // blocks searches the events up to through.
 func (f *finder) blocks(through int64) error {
 	sql, args := blockSQL(f.query, through)
-	all := len(terms(f.query))
+	all := len(lookup.Terms(f.query))
 	return f.conn.query(sql, func(st *sqlite3.Stmt) error {
-		at, _ := parsePlaces(nil)
+		at, _ := lookup.ParsePlaces(nil)
 		for i := range all {
-			p, _ := parsePlaces(st.ColumnRawBlob(1 + i))
-			at.and(&p)
+			p, _ := lookup.ParsePlaces(st.ColumnRawBlob(1 + i))
+			at.And(&p)
 		}
 		if f.query.Except != "" && st.ColumnType(1+all) != sqlite3.NULL {
-			p, _ := parsePlaces(st.ColumnRawBlob(1 + all))
-			at.without(&p)
+			p, _ := lookup.ParsePlaces(st.ColumnRawBlob(1 + all))
+			at.Without(&p)
 		}
 		return f.events(st.ColumnInt64(0), &at)
 	}, args...)
@@ -159,17 +154,17 @@ func (f *finder) blocks(through int64) error {
 const oneBody = "SELECT body FROM events WHERE seq=?"
 
 // events takes those of a block that stand in a set.
-func (f *finder) events(number int64, at *places) error {
+func (f *finder) events(number int64, at *lookup.Places) error {
 	before := f.query.Before
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	for n := range blockEvents {
+	for n := range lookup.BlockEvents {
 		if f.query.Newest {
-			n = blockEvents - 1 - n
+			n = lookup.BlockEvents - 1 - n
 		}
-		seq := number*blockEvents + int64(n) + 1
-		if !at.has(n) || seq <= f.query.After || seq >= before {
+		seq := number*lookup.BlockEvents + int64(n) + 1
+		if !at.Has(n) || seq <= f.query.After || seq >= before {
 			continue
 		}
 		// One that is not there any more was compacted.
@@ -188,11 +183,11 @@ func blockSQL(q *wire.Query, through int64) (string, []any) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	first, _ := blockOf(max(1, q.After+1))
-	last, _ := blockOf(max(1, min(before-1, through)))
+	first, _ := lookup.BlockOf(max(1, q.After+1))
+	last, _ := lookup.BlockOf(max(1, min(before-1, through)))
 	var columns, join strings.Builder
 	var args []any
-	for i, t := range terms(q) {
+	for i, t := range lookup.Terms(q) {
 		name := "t" + strconv.Itoa(i)
 		columns.WriteString(", " + name + ".events")
 		join.WriteString(" CROSS JOIN lookup " + name + " ON " + name + ".block = b.block AND " + name + ".term = ?")
@@ -201,13 +196,13 @@ func blockSQL(q *wire.Query, through int64) (string, []any) {
 	if q.Except != "" {
 		columns.WriteString(", x.events")
 		join.WriteString(" LEFT JOIN lookup x ON x.block = b.block AND x.term = ?")
-		args = append(args, term("type", string(q.Except)))
+		args = append(args, lookup.Term("type", string(q.Except)))
 	}
 	order := ""
 	if q.Newest {
 		order = " DESC"
 	}
-	since, until := bounds(q)
+	since, until := lookup.Bounds(q)
 	return "SELECT b.block" + columns.String() + " FROM lookup_blocks b" + join.String() +
 			" WHERE b.block >= ? AND b.block <= ? AND b.last_ns >= ? AND b.first_ns < ? ORDER BY b.block" + order,
 		append(args, first, last, since, until)
