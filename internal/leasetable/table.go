@@ -38,6 +38,14 @@ func (t *Table) Saw(wall time.Time) {
 // High returns the highest wall time seen.
 func (t *Table) High() time.Time { return t.high }
 
+// Put puts a lease in as a store has it.
+func (t *Table) Put(l leases.Lease) {
+	if t.rows == nil {
+		t.rows = map[string]leases.Lease{}
+	}
+	t.rows[l.ID] = l.Clone()
+}
+
 // All returns every lease, in no order. They share memory with the table: do not change them.
 func (t *Table) All() iter.Seq[leases.Lease] { return maps.Values(t.rows) }
 

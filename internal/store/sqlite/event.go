@@ -1,23 +1,18 @@
 package sqlite
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/ncruces/go-sqlite3"
 
-	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/internal/eventpack"
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/leaf"
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Events are encoded and packed by the caller who brings them, so that the one writer does not; the number,
-// which only the writer can give, is the first member.
-const unnumbered = `{"seq":0,`
+// Events are encoded and packed by the caller who brings them, so that the one writer does not.
 
 // encoded is one event on its way to its row.
 type encoded struct {
@@ -29,7 +24,7 @@ type encoded struct {
 // encode returns the events as they are stored, but for their numbers, in buffer. It changes the
 // times in es to UTC.
 func encode(packs *eventpack.Codec, buffer []byte, es []phases.Event) ([]encoded, []byte, error) {
-	texts, buffer, err := encodeTexts(buffer, es)
+	texts, buffer, err := leaf.EncodeTexts(buffer, es)
 	if err != nil {
 		return nil, buffer, err
 	}
@@ -82,46 +77,10 @@ func pack(packs *eventpack.Codec, buffer []byte, es []encoded) ([]byte, error) {
 	return buffer, err
 }
 
-// encodeTexts returns the events as leaves, but for their numbers, one behind the other in buffer.
-func encodeTexts(buffer []byte, es []phases.Event) (texts [][]byte, used []byte, err error) {
-	texts = make([][]byte, len(es))
-	ends := make([]int, len(es))
-	for i, e := range es {
-		if e.ID == "" {
-			return nil, buffer, errors.New("event without an id")
-		}
-		e.Seq, e.Restrictions, e.Time = 0, "", e.Time.UTC()
-		if buffer, err = eventbytes.Append(buffer, &e); err != nil {
-			return nil, buffer, fmt.Errorf("encode event: %w", err)
-		}
-		ends[i] = len(buffer)
-	}
-	at := 0
-	for i, end := range ends { // now that the buffer grows no more
-		texts[i] = buffer[at:end]
-		if at = end; !bytes.HasPrefix(texts[i], []byte(unnumbered)) {
-			return nil, buffer, errors.New("encode event: the number is not its first member")
-		}
-	}
-	return texts, buffer, nil
-}
-
-// numbered returns the encoded event with its number and, unless it is nil, with the
-// digest of the rows that restrict, at the beginning of out.
-func numbered(out, text []byte, seq int64, stamp *restrict.Digest) []byte {
-	out = slices.Grow(out[:0], len(text)+len(stampMember)+100)
-	out = append(out, unnumbered[:len(unnumbered)-2]...)
-	out = strconv.AppendInt(out, seq, 10)
-	if stamp != nil {
-		out = append(append(append(append(out, ','), stampMember...), stamp.String()...), '"')
-	}
-	return append(out, text[len(unnumbered)-1:]...)
-}
-
 // writeEvent stores the event and makes it the next leaf.
 func writeEvent(c *conn, at *edge, e *phases.Event, enc *encoded, stamp *restrict.Digest) error {
 	seq := at.size + 1
-	c.body = numbered(c.body, enc.text, seq, stamp) // SQLite and the tree copy it
+	c.body = leaf.Numbered(c.body, enc.text, seq, stamp) // SQLite and the tree copy it
 	column := c.body
 	switch {
 	case enc.pack != nil:

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/leaf"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -253,14 +254,14 @@ func recordedAt(c *conn, size int64) (out recorded, err error) {
 	if err != nil && !errors.Is(err, errUnreadable) {
 		return out, err
 	}
-	leaf, err := readHashes(c)([]int64{tlog.StoredHashIndex(0, size-1)})
+	hashes, err := readHashes(c)([]int64{tlog.StoredHashIndex(0, size-1)})
 	if err != nil {
 		return out, err
 	}
-	if tlog.RecordHash(body) != leaf[0] {
+	if tlog.RecordHash(body) != hashes[0] {
 		return out, &kernel.Tampered{Seq: size, Tables: []string{"events"}}
 	}
-	out.root, out.adopted = stampOf(body)
+	out.root, out.adopted = leaf.StampOf(body)
 	if !out.adopted && since != 0 {
 		return out, &kernel.Tampered{Seq: size, Tables: []string{"events"}}
 	}
@@ -392,26 +393,6 @@ func (v *view) single(t restrict.Table) error {
 		err = v.tampered(t, "", "missing")
 	}
 	return err
-}
-
-// stamp is how an encoded event carries the digest, behind its number.
-const stampMember = `"restrictions":"`
-
-// stampOf returns the digest that an event carries.
-func stampOf(body []byte) (restrict.Digest, bool) {
-	_, rest, ok := bytes.Cut(body, []byte(","))
-	if !ok || !bytes.HasPrefix(body, []byte(unnumbered[:len(unnumbered)-2])) {
-		return restrict.Digest{}, false
-	}
-	text, ok := bytes.CutPrefix(rest, []byte(stampMember))
-	if !ok {
-		return restrict.Digest{}, false
-	}
-	text, _, ok = bytes.Cut(text, []byte(`"`))
-	if !ok {
-		return restrict.Digest{}, false
-	}
-	return restrict.Parse(string(text))
 }
 
 // schemaText returns everything that the database's schema says, but for tables of SQLite's own

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/eventpack"
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/leaf"
 )
 
 // The column body holds the leaf of an event in one of three forms, which its first byte tells.
@@ -113,7 +114,7 @@ func (l *leaves) leaf(out []byte, seq int64, column []byte) ([]byte, error) {
 		if err := l.open(seq, column); err != nil {
 			return nil, err
 		}
-		return numbered(out, l.texts[len(l.texts)-1], l.row.seq, l.row.stamp), nil
+		return leaf.Numbered(out, l.texts[len(l.texts)-1], l.row.seq, l.row.stamp), nil
 	case partForm:
 		behind, own, ok := parsePart(column)
 		if !ok {
@@ -125,7 +126,7 @@ func (l *leaves) leaf(out []byte, seq int64, column []byte) ([]byte, error) {
 		if behind >= len(l.texts) {
 			return nil, unreadable("event %d is not in its pack", seq)
 		}
-		return numbered(out, l.texts[len(l.texts)-1-behind], own, nil), nil
+		return leaf.Numbered(out, l.texts[len(l.texts)-1-behind], own, nil), nil
 	}
 	return append(out[:0], column...), nil
 }
@@ -163,7 +164,7 @@ func (l *leaves) open(holder int64, column []byte) error {
 		return unreadable("event %d: %v", holder, err)
 	}
 	for _, t := range texts {
-		if !bytes.HasPrefix(t, []byte(unnumbered)) {
+		if !bytes.HasPrefix(t, []byte(leaf.Unnumbered)) {
 			return unreadable("a text of the pack of event %d", holder)
 		}
 	}

@@ -1,0 +1,265 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/leaf"
+	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/kernel/approvals"
+)
+
+// Rows that restrict are believed only if a log covers them: the row shared names the event that records the
+// digest of all of them, and that event is a leaf of the tree of its kernel. A kernel reads all rows once, and
+// from then on the digests of those that others change.
+
+// shared is the row of that name.
+type shared struct {
+	version      int64
+	tables       []byte
+	kernel       int32
+	seq, leaf    int64
+	wall         int64
+	stateVersion int64
+}
+
+const sharedColumns = "s.version, s.tables, s.kernel, s.seq, s.leaf, s.wall_ns, s.state_version"
+
+func (s *shared) fields() []any {
+	return []any{&s.version, &s.tables, &s.kernel, &s.seq, &s.leaf, &s.wall, &s.stateVersion}
+}
+
+const (
+	readShared   = "SELECT " + sharedColumns + " FROM shared s"
+	changesAfter = "SELECT version, rows FROM changes WHERE version > $1 ORDER BY version"
+	beginView    = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+)
+
+// gapError is a class of errors for errors.Is: the versions in between are not there any more.
+type gapError struct{}
+
+func (gapError) Error() string { return "the rows that restrict have changed too often to follow" }
+
+func errGap() error { return gapError{} }
+
+// followed returns the set of the version of now, from the set of an earlier one and the changes since.
+func followed(version int64, set *restrict.Set, now *shared, rows pgx.Rows) (*restrict.Set, error) {
+	var n int64
+	var b []byte
+	if now.version < version {
+		rows.Close()
+		return nil, rolledBack("the rows that restrict are of version %d, and were of version %d before", now.version, version)
+	}
+	_, err := pgx.ForEachRow(rows, []any{&n, &b}, func() (err error) {
+		if n != version+1 {
+			return errGap()
+		}
+		version = n
+		set, err = applyDeltas(set, b)
+		return err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case version != now.version:
+		return nil, errGap()
+	}
+	return set, recorded(set, now)
+}
+
+// recorded compares a set with the digests that the row shared holds.
+func recorded(set *restrict.Set, now *shared) error {
+	if now.version == 0 {
+		if fresh := freshSet(); set.Root() != fresh.Root() {
+			return differing(set, fresh.Node(), now)
+		}
+		return nil
+	}
+	if string(set.Node()) != string(now.tables) {
+		return differing(set, now.tables, now)
+	}
+	return nil
+}
+
+// freshSet is what restricts in a database in which nothing was written yet.
+func freshSet() *restrict.Set {
+	var h restrict.Hasher
+	e := (&restrict.Set{}).Edit()
+	for _, p := range []place{clockPlace(), versionPlace()} {
+		e.Put(p.table, p.key, intContent(&h, 0))
+	}
+	return e.Set()
+}
+
+func differing(set *restrict.Set, node []byte, now *shared) error {
+	t := &kernel.Tampered{Seq: now.seq}
+	for _, table := range set.Differ(node) {
+		t.Tables = append(t.Tables, table.String())
+	}
+	if len(t.Tables) == 0 {
+		t.Tables = []string{"shared"}
+	}
+	return t
+}
+
+const vouching = `SELECT e.body, t.hashes, k.size, k.tail FROM kernels k
+	LEFT JOIN events e ON e.kernel = $1 AND e.seq = $2
+	LEFT JOIN tiles t ON t.kernel = $1 AND t.n = $3 WHERE k.id = $1`
+
+// vouch checks that the event that the row shared names records the digests in it, and is in the tree of its kernel.
+func vouch(ctx context.Context, q querier, now *shared) error {
+	if now.version == 0 {
+		return nil
+	}
+	bad := &kernel.Tampered{Seq: now.seq, Tables: []string{"events"}}
+	if now.seq <= 0 || now.leaf != tlog.StoredHashIndex(0, now.seq-1) {
+		return &kernel.Tampered{Tables: []string{"shared"}}
+	}
+	var body, hashes, tail []byte
+	var size int64
+	row := now.leaf / rowHashes
+	err := q.QueryRow(ctx, vouching, now.kernel, now.seq, row).Scan(&body, &hashes, &size, &tail)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return bad
+	}
+	if err != nil {
+		return err
+	}
+	if row == tlog.StoredHashCount(size)/rowHashes {
+		hashes = tail
+	}
+	at := int(now.leaf % rowHashes * tlog.HashSize)
+	if len(hashes) < at+tlog.HashSize || tlog.RecordHash(body) != tlog.Hash(hashes[at:at+tlog.HashSize]) {
+		return bad
+	}
+	root, ok := restrict.RootOf(now.tables)
+	if stamp, stamped := leaf.StampOf(body); !ok || !stamped || stamp != root {
+		return bad
+	}
+	return nil
+}
+
+// follow reads what other kernels have changed.
+func (w *writer) follow(ctx context.Context) error {
+	now, set, err := w.store.look(ctx, w.conn, w.version, w.set)
+	if errors.Is(err, errGap()) {
+		w.set = nil
+		return w.load(ctx)
+	}
+	if err == nil {
+		w.version, w.set, w.single = now.version, set, single{wall: now.wall, version: now.stateVersion}
+	}
+	return err
+}
+
+// load reads all rows that restrict.
+func (w *writer) load(ctx context.Context) error {
+	now, set, err := w.store.look(ctx, w.conn, 0, nil)
+	if err != nil {
+		return err
+	}
+	if now.version < w.version {
+		w.lost = rolledBack("the rows that restrict are of version %d, and were of version %d before", now.version, w.version)
+		return w.lost
+	}
+	w.version, w.set, w.single = now.version, set, single{wall: now.wall, version: now.stateVersion}
+	return nil
+}
+
+// beginner can begin a transaction.
+type beginner interface {
+	BeginTx(ctx context.Context, o pgx.TxOptions) (pgx.Tx, error)
+}
+
+// look returns the rows that restrict as they are: from a set of an earlier version, or without one all of them. It
+// remembers them.
+func (s *Store) look(ctx context.Context, c beginner, version int64, set *restrict.Set) (now shared, _ *restrict.Set,
+	err error) {
+	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return now, nil, err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // it has only read
+	if err = tx.QueryRow(ctx, readShared).Scan(now.fields()...); err != nil {
+		return now, nil, err
+	}
+	if set == nil {
+		if set, err = loadRows(ctx, tx, &now); err == nil {
+			err = recorded(set, &now)
+		}
+	} else {
+		var rows pgx.Rows
+		if rows, err = tx.Query(ctx, changesAfter, version); err == nil {
+			set, err = followed(version, set, &now, rows)
+		}
+	}
+	if err == nil {
+		err = vouch(ctx, tx, &now)
+	}
+	if err != nil {
+		return now, nil, err
+	}
+	s.sets.put(now.version, set)
+	return now, set, nil
+}
+
+// The statements that read all rows that restrict.
+const (
+	allLatches     = "SELECT " + latchColumns + " FROM latches l"
+	allApprovals   = "SELECT " + approvalColumns + " FROM approvals a"
+	allLeases      = "SELECT " + leaseColumns + " FROM leases l"
+	allRuns        = "SELECT " + runColumns + " FROM runs r"
+	allValues      = "SELECT " + stateColumns + " FROM state s"
+	allCompactions = "SELECT id, through, announced FROM kernels WHERE through > 0"
+)
+
+// loadRows digests all rows that restrict.
+func loadRows(ctx context.Context, q querier, now *shared) (*restrict.Set, error) {
+	e := (&restrict.Set{}).Edit()
+	var h restrict.Hasher
+	put := func(p place, d restrict.Digest) { e.Put(p.table, p.key, d) }
+	keys := map[question]string{}
+	all := func(r row) error { put(r.place(), r.content(&h)); return nil }
+	for sql, read := range map[string]func(pgx.Rows) error{
+		allLatches: reading(func(r *latchRow) error { return all(r) }),
+		allLeases:  reading(func(r *leaseRow) error { return all(r) }),
+		allRuns:    reading(func(r *runRow) error { return all(r) }),
+		allValues:  reading(func(r *stateRow) error { return all(r) }),
+		allApprovals: reading(func(r *approvalRow) error {
+			q := question{approvals.Kind(r.kind), string(r.key)}
+			keys[q] = max(keys[q], string(r.id))
+			return all(r)
+		}),
+		allCompactions: func(rows pgx.Rows) error {
+			for rows.Next() {
+				var k int32
+				var through, announced int64
+				if err := rows.Scan(&k, &through, &announced); err != nil {
+					return err
+				}
+				put(compactionPlace(k), intContent(&h, through, announced))
+			}
+			return rows.Err()
+		},
+	} {
+		rows, err := q.Query(ctx, sql)
+		if err != nil {
+			return nil, err
+		}
+		err = read(rows)
+		rows.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	for q, id := range keys {
+		put(keyPlace(q.kind, q.key), keyContent(&h, id))
+	}
+	put(clockPlace(), intContent(&h, now.wall))
+	put(versionPlace(), intContent(&h, now.stateVersion))
+	return e.Set(), nil
+}

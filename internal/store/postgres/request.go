@@ -1,0 +1,107 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/belay-hooks/belay/internal/store/leaf"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// A request is one batch on its way through the writer, or other work for it.
+type request struct {
+	batch kernel.Batch
+	texts [][]byte // its events, but for their numbers
+	bytes int      // of the texts
+	work  func(context.Context, *pgx.Conn) error
+
+	taken   atomic.Bool // set by the first to decide: the writer, or a caller that gave up
+	receipt kernel.Receipt
+	err     error
+	done    chan struct{} // closed when it is decided
+}
+
+func errClosed() error { return errors.New("closed") }
+
+// Commit implements kernel.Store.
+func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
+	r := &request{batch: b}
+	err := b.Valid()
+	if err == nil {
+		r.texts, _, err = leaf.EncodeTexts(nil, b.Events)
+	}
+	for _, t := range r.texts {
+		r.bytes += len(t)
+	}
+	if err == nil {
+		err = s.submit(ctx, r)
+	}
+	if err != nil {
+		return kernel.Receipt{}, unavailable("commit", err)
+	}
+	return r.receipt, nil
+}
+
+// do has the writer run f on its connection.
+func (s *Store) do(ctx context.Context, op string, f func(context.Context, *pgx.Conn) error) error {
+	if err := s.submit(ctx, &request{work: f}); err != nil {
+		return unavailable(op, err)
+	}
+	return nil
+}
+
+// Probe implements kernel.Store.
+func (s *Store) Probe(ctx context.Context, now time.Time) error {
+	err := s.submit(ctx, &request{batch: kernel.Batch{Now: now}})
+	if err == nil {
+		var r kernel.Restrictions
+		if r, err = s.Restrictions(ctx); err == nil && r.Tampered != nil {
+			err = r.Tampered
+		}
+	}
+	if err != nil {
+		return unavailable("probe", err)
+	}
+	return nil
+}
+
+// submit has the request decided, and waits for its outcome.
+func (s *Store) submit(ctx context.Context, r *request) error {
+	if err := s.enqueue(ctx, r); err != nil {
+		return err
+	}
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		if r.taken.CompareAndSwap(false, true) {
+			return ctx.Err() // the writer will skip it
+		}
+		<-r.done
+		return r.err
+	}
+}
+
+func (s *Store) enqueue(ctx context.Context, r *request) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	switch {
+	case s.closed:
+		return errClosed()
+	case s.writes == nil:
+		return errors.New("opened for reading only")
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	r.done = make(chan struct{})
+	select {
+	case s.requests <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

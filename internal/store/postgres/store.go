@@ -1,0 +1,263 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gofrs/uuid/v5"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// Store is a kernel.Store in a PostgreSQL database, as one kernel of those that share it. It is safe for concurrent use.
+type Store struct {
+	o      Options
+	config *pgx.ConnConfig
+	id     [16]byte // of this process's hold
+	kernel int32
+	pool   *pgxpool.Pool // of connections that only read
+	sets   sets
+
+	requests chan *request
+	writes   *writer // nil when the store is opened for reading only
+	writer   sync.WaitGroup
+
+	wake     chan struct{} // a block of the lookup may be missing
+	complete int64         // blocks whose events were there when the indexer was last woken; the writer's
+	indexed  chan struct{} // closed when the indexer has ended
+	stop     chan struct{} // closed when the store is
+
+	ended  sync.Once
+	mu     sync.RWMutex // guards closed, and the closing of requests
+	closed bool
+}
+
+// Open opens the database as one kernel. Its schema has to be there and up to date: see Migrate. The error is
+// kernel.ErrUnavailable for errors.Is, with the cause.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	s, err := open(ctx, o)
+	if err != nil {
+		return nil, unavailable("open", err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, o Options) (*Store, error) {
+	o, config, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{o: o, config: config, id: uuid.Must(uuid.NewV7()), requests: make(chan *request, maxGroup),
+		wake: make(chan struct{}, 1), indexed: make(chan struct{}), stop: make(chan struct{})}
+	if err := s.check(ctx); err != nil {
+		return nil, err
+	}
+	if s.pool, err = s.openPool(ctx); err != nil {
+		return nil, err
+	}
+	if o.ReadOnly {
+		close(s.indexed)
+		err := s.pool.QueryRow(ctx, "SELECT id FROM kernels WHERE name = $1", o.Kernel).Scan(&s.kernel)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = fmt.Errorf("no kernel has written as %q yet; `belay fleet status` lists those that have", o.Kernel)
+		}
+		if err == nil {
+			_, _, err = s.lookNow(ctx)
+		}
+		if err != nil {
+			s.pool.Close()
+			return nil, err
+		}
+		return s, nil
+	}
+	s.writes = &writer{store: s}
+	if err := s.writes.ready(ctx); err != nil {
+		s.writes.end()
+		s.pool.Close()
+		return nil, err
+	}
+	s.kernel = s.writes.held.kernel
+	s.grown(s.writes.edge.size)
+	s.writer.Go(s.writes.run)
+	go s.indexer()
+	return s, nil
+}
+
+// connect returns a connection that can write.
+func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
+	return pgx.ConnectConfig(ctx, s.config.Copy())
+}
+
+func (s *Store) openPool(ctx context.Context) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig("")
+	if err != nil {
+		return nil, err
+	}
+	c.ConnConfig = s.config.Copy()
+	c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+	c.MaxConns = int32(s.o.Readers)
+	return pgxpool.NewWithConfig(ctx, c)
+}
+
+// check refuses a server or a schema that this program cannot work with.
+func (s *Store) check(ctx context.Context) error {
+	c, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	if err := checkServer(ctx, c, s.o.ReadOnly); err != nil {
+		return err
+	}
+	return checkSchema(ctx, c, s.o.Schema)
+}
+
+// minServer is the oldest version of PostgreSQL that the tests run with.
+const minServer = 150000
+
+func checkServer(ctx context.Context, c *pgx.Conn, readOnly bool) error {
+	var version int
+	var fsync, pages string
+	var standby bool
+	err := c.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
+		current_setting('full_page_writes'), pg_is_in_recovery()`).Scan(&version, &fsync, &pages, &standby)
+	switch {
+	case err != nil:
+		return err
+	case version < minServer:
+		return fmt.Errorf("the server is PostgreSQL %d; belay needs 15 or later", version/10000)
+	case fsync != "on" || pages != "on":
+		return fmt.Errorf("the server runs with fsync=%s and full_page_writes=%s: a power cut would lose events that were "+
+			"acknowledged; set both to on in postgresql.conf", fsync, pages)
+	case standby && !readOnly:
+		return errors.New("the server is a replica, which cannot write; name the primary in the DSN")
+	}
+	return nil
+}
+
+func unavailable(op string, err error) error {
+	if errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, kernel.ErrConflict) {
+		return err
+	}
+	return fmt.Errorf("postgres store: %s: %w: %w", op, kernel.ErrUnavailable, err)
+}
+
+// Close implements kernel.Store.
+func (s *Store) Close() error {
+	s.ended.Do(func() { close(s.stop) })
+	<-s.indexed // first: a block that it has begun goes through the writer
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	close(s.requests)
+	s.mu.Unlock()
+	s.writer.Wait()
+	s.pool.Close()
+	return nil
+}
+
+// read runs statements in one read-only transaction, in one round trip.
+func (s *Store) read(ctx context.Context, op string, queue func(*pgx.Batch)) error {
+	s.mu.RLock()
+	closed := s.closed
+	s.mu.RUnlock()
+	if closed {
+		return unavailable(op, errClosed())
+	}
+	b := &pgx.Batch{}
+	b.Queue(beginView)
+	queue(b)
+	b.Queue("COMMIT")
+	c, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return unavailable(op, err)
+	}
+	defer c.Release()
+	if err := c.SendBatch(ctx, b).Close(); err != nil {
+		// A transaction that failed on the way is still open, and the pool closes the connection then.
+		return unavailable(op, err)
+	}
+	return nil
+}
+
+// maxReads bounds how often a read begins anew because the rows that restrict change all the time.
+const maxReads = 8
+
+// readRows reads rows that restrict, and believes those that the log covers. queue puts statements into a batch whose
+// results check collects; f looks at what was collected.
+func (s *Store) readRows(ctx context.Context, op string, queue func(*pgx.Batch), f func(*view) error) error {
+	for range maxReads {
+		var now shared
+		err := s.read(ctx, op, func(b *pgx.Batch) {
+			b.Queue(readShared).QueryRow(func(r pgx.Row) error { return r.Scan(now.fields()...) })
+			queue(b)
+		})
+		if err != nil {
+			return err
+		}
+		set, ok := s.sets.at(now.version)
+		if !ok {
+			if _, _, err := s.lookNow(ctx); err != nil {
+				return unavailable(op, err)
+			}
+			if set, ok = s.sets.at(now.version); !ok {
+				continue
+			}
+		}
+		if err := f(&view{set: set, shared: now}); err != nil {
+			return unavailable(op, err)
+		}
+		return nil
+	}
+	return unavailable(op, errGap())
+}
+
+// lookNow follows what other kernels have changed, on a connection that reads.
+func (s *Store) lookNow(ctx context.Context) (shared, *restrict.Set, error) {
+	version, set, ok := s.sets.last()
+	if !ok {
+		version, set = 0, nil
+	}
+	now, set, err := s.look(ctx, s.pool, version, set)
+	if errors.Is(err, errGap()) {
+		now, set, err = s.look(ctx, s.pool, 0, nil)
+	}
+	return now, set, err
+}
+
+// view is what a reader compares rows with.
+type view struct {
+	set    *restrict.Set
+	hasher restrict.Hasher
+	shared shared
+}
+
+// holds checks a row that was read.
+func (v *view) holds(r row) error { return v.sealed(holds(v.set, r.place(), r.content(&v.hasher))) }
+
+// missing checks that there is no row.
+func (v *view) missing(p place) error {
+	if _, there := v.set.Get(p.table, p.key); there {
+		return v.sealed(tampered(p, "missing"))
+	}
+	return nil
+}
+
+// sealed says in an error which event records the rows.
+func (v *view) sealed(err error) error {
+	var t *kernel.Tampered
+	if errors.As(err, &t) {
+		t.Seq = v.shared.seq
+	}
+	return err
+}
+
+var _ kernel.Store = (*Store)(nil)
