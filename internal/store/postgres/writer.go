@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/restrict"
@@ -160,7 +159,7 @@ func (w *writer) transaction(group []*request) error {
 		if w.conn == nil && n > 2 || w.conn != nil && !passing(err) {
 			break
 		}
-		if perr := w.prepare(err); perr != nil {
+		if perr := w.prepare(err, group); perr != nil {
 			return perr
 		}
 	}
@@ -168,7 +167,7 @@ func (w *writer) transaction(group []*request) error {
 }
 
 // prepare does what an error asks for before the next attempt.
-func (w *writer) prepare(err error) error {
+func (w *writer) prepare(err error, group []*request) error {
 	if w.conn == nil {
 		return nil // the next attempt connects
 	}
@@ -178,7 +177,11 @@ func (w *writer) prepare(err error) error {
 	case codeStale:
 		return w.follow(ctx)
 	case codeNoPlace:
-		_, err = w.conn.Exec(ctx, "SELECT partition_ahead($1)", w.held.kernel)
+		more := 0
+		for _, r := range group {
+			more += len(r.texts)
+		}
+		_, err = w.conn.Exec(ctx, "SELECT partition_ahead($1, $2)", w.held.kernel, more)
 		return err
 	}
 	return nil
@@ -214,7 +217,7 @@ func (w *writer) won(t *attempt) {
 	if at := w.edge.size / w.held.span; at > w.placed {
 		ctx, cancel := w.bounded()
 		defer cancel()
-		if _, err := w.conn.Exec(ctx, "SELECT partition_ahead($1)", w.held.kernel); err == nil {
+		if _, err := w.conn.Exec(ctx, "SELECT partition_ahead($1, $2)", w.held.kernel, 1); err == nil {
 			w.placed = at
 		}
 	}
@@ -238,8 +241,9 @@ func (w *writer) try(group []*request) (*attempt, error) {
 		a.add(r, t.edge, t.set, 0)
 	}
 	sql, args := a.statement(&w.held, t)
+	// Whether an error says that nothing was sent is not asked: the client library says so of answers that were lost.
+	t.sent = !w.conn.IsClosed()
 	_, err := w.conn.Exec(ctx, sql, args...)
-	t.sent = !pgconn.SafeToRetry(err)
 	return t, err
 }
 
@@ -355,8 +359,8 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 	if err := w.conn.SendBatch(ctx, b).Close(); err != nil {
 		return t, err
 	}
+	t.sent = !w.conn.IsClosed()
 	_, err = w.conn.Exec(ctx, "COMMIT")
-	t.sent = !pgconn.SafeToRetry(err)
 	return t, err
 }
 

@@ -98,7 +98,7 @@ BEGIN
 		EXECUTE format('CREATE TABLE events_%s (LIKE events INCLUDING DEFAULTS INCLUDING CONSTRAINTS) PARTITION BY RANGE (seq)', k.id);
 		EXECUTE format('ALTER TABLE events ATTACH PARTITION events_%s FOR VALUES IN (%s)', k.id, k.id);
 	END IF;
-	PERFORM partition_ahead(k.id);
+	PERFORM partition_ahead(k.id, 1);
 	RETURN QUERY UPDATE kernels t SET fence = t.fence + 1, holder = _holder, host = _host, version = _version,
 		backend_pid = pg_backend_pid(),
 		backend_start = (SELECT a.backend_start FROM pg_stat_activity a WHERE a.pid = pg_backend_pid()),
@@ -106,15 +106,15 @@ BEGIN
 		WHERE t.id = k.id RETURNING t.id, t.fence, t.size, t.tail;
 END $$;
 
--- partition_ahead makes the partition of the next event of a kernel and the one behind it, if they are missing.
-CREATE FUNCTION partition_ahead(_kernel integer) RETURNS void
+-- partition_ahead makes the partitions of the next `_more` events of a kernel and the one behind them, if they are missing.
+CREATE FUNCTION partition_ahead(_kernel integer, _more bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
 	width bigint := (SELECT span FROM settings);
-	now_at bigint := (SELECT size FROM kernels WHERE id = _kernel AND owner = session_user) / width;
+	now_at bigint := (SELECT size FROM kernels WHERE id = _kernel AND owner = session_user);
 	n bigint;
 BEGIN
-	FOR n IN SELECT now_at + i FROM generate_series(0, 1) i LOOP
+	FOR n IN SELECT generate_series(now_at / width, (now_at + least(_more, 100000)) / width + 1) LOOP
 		IF to_regclass(format('events_%s_%s', _kernel, n)) IS NULL THEN
 			EXECUTE format('CREATE TABLE events_%s_%s (LIKE events INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', _kernel, n);
 			EXECUTE format('ALTER TABLE events_%s ATTACH PARTITION events_%s_%s FOR VALUES FROM (%s) TO (%s)',
