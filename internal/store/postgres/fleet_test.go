@@ -62,7 +62,7 @@ func (f *fleet) prepare(t *testing.T) {
 // caller does one thing after the other, as one of a kernel's callers, and notes what it was told.
 func (f *fleet) caller(t *testing.T, k, c, operations int, random *rand.Rand) {
 	s := f.stores[k]
-	for n := range operations {
+	for n, done := 0, 0; done < operations; n++ {
 		b := batch(fmt.Sprintf("%d-%d-%d", k, c, n))
 		item := random.IntN(approvalCount)
 		op := random.IntN(4)
@@ -86,6 +86,7 @@ func (f *fleet) caller(t *testing.T, k, c, operations int, random *rand.Rand) {
 		f.mu.Lock()
 		f.told[k][b.Events[0].ID] = r.First
 		f.mu.Unlock()
+		done++
 		switch {
 		case err == nil && op == 0:
 			f.claims.Add(1)
@@ -95,6 +96,7 @@ func (f *fleet) caller(t *testing.T, k, c, operations int, random *rand.Rand) {
 			f.counted.Add(1)
 		case err == nil || errors.Is(err, kernel.ErrConflict):
 		case errors.Is(err, kernel.ErrUnavailable) && !errors.Is(err, kernel.ErrTampered):
+			done--
 			f.away()
 		default:
 			t.Error(err)
@@ -104,7 +106,7 @@ func (f *fleet) caller(t *testing.T, k, c, operations int, random *rand.Rand) {
 
 func (f *fleet) away() {
 	f.held.Add(1)
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
 }
 
 // Many kernels with many callers share one database, while connections are cut and the server crashes once. No lease

@@ -78,13 +78,14 @@ func (s *Store) indexer() {
 const nextBlock = `SELECT greatest(coalesce((SELECT max(block) + 1 FROM lookup_blocks WHERE kernel = k.id), 0),
 	(k.first - 1) / 1024), k.size FROM kernels k WHERE k.id = $1`
 
-const eventsBetween = "SELECT seq, body FROM events WHERE kernel = $1 AND seq > $2 AND seq <= $3 ORDER BY kernel, seq"
+const eventsBetween = "SELECT seq, body FROM events WHERE kernel = $1 AND seq > $2 AND seq <= $3 ORDER BY seq"
 
 // indexBlock makes one block. It reads beside the writer, which then only stores the rows. more says that another one
 // may be missing.
 func (s *Store) indexBlock(ctx context.Context, next *int64) (more bool, err error) {
 	var b *lookup.Block
 	err = s.view(ctx, "read events", func(tx pgx.Tx) error {
+		b = nil
 		var number, size int64
 		if err := tx.QueryRow(ctx, nextBlock, s.kernel).Scan(&number, &size); err != nil {
 			return err

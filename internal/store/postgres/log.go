@@ -16,7 +16,7 @@ import (
 
 const (
 	logOfKernel    = "SELECT size, tail FROM kernels WHERE id = $1"
-	leavesOfKernel = "SELECT seq, id, time_ns, body FROM events WHERE kernel = $1 AND seq > $2 ORDER BY kernel, seq LIMIT $3"
+	leavesOfKernel = "SELECT seq, id, time_ns, body FROM events WHERE kernel = $1 AND seq > $2 ORDER BY seq LIMIT $3"
 	notesOfKernel  = "SELECT note FROM checkpoints WHERE kernel = $1 ORDER BY id"
 	compactionOf   = "SELECT through, announced, greatest(0, through - first + 1) FROM kernels WHERE id = $1"
 )
@@ -31,7 +31,8 @@ func (s *Store) LogSize(ctx context.Context) (size int64, err error) {
 
 // LogLeaves implements kernel.Store.
 func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) (out []kernel.LogLeaf, err error) {
-	err = s.view(ctx, "read the log", func(tx pgx.Tx) error {
+	err = s.view(ctx, "read the log", func(tx pgx.Tx) (err error) {
+		out = nil
 		check := &lookupCheck{tx: tx, kernel: s.kernel, number: -1}
 		if check.through, err = indexedThrough(ctx, tx, s.kernel); err != nil {
 			return err
@@ -63,25 +64,6 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) (out []ke
 		return nil
 	})
 	return out, err
-}
-
-// view runs f in a transaction that only reads.
-func (s *Store) view(ctx context.Context, op string, f func(pgx.Tx) error) error {
-	s.mu.RLock()
-	closed := s.closed
-	s.mu.RUnlock()
-	if closed {
-		return unavailable(op, errClosed())
-	}
-	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return unavailable(op, err)
-	}
-	defer func() { _ = tx.Rollback(ctx) }() // it has only read
-	if err := f(tx); err != nil {
-		return unavailable(op, err)
-	}
-	return nil
 }
 
 // A lookupCheck compares events with the blocks that they are in.
@@ -181,6 +163,7 @@ func (s *Store) LogRemove(ctx context.Context, limit int) (left int64, err error
 func (s *Store) Restrictions(ctx context.Context) (out kernel.Restrictions, err error) {
 	var latched []*latchRow
 	err = s.view(ctx, "compare what restricts", func(tx pgx.Tx) error {
+		out, latched = kernel.Restrictions{}, nil
 		var now shared
 		if err := tx.QueryRow(ctx, logOfKernel, s.kernel).Scan(&out.Seq, nil); err != nil {
 			return err

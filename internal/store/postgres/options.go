@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/belay-hooks/belay/internal/files"
 )
 
 // Options say how to reach the database, and as which kernel. Zero values of all but DSN and Kernel are usual.
@@ -55,6 +57,7 @@ const (
 const (
 	maxReaders    = 64
 	maxDSNBytes   = 4 << 10
+	maxRootsBytes = 1 << 20
 	minHold       = 3 * time.Second
 	maxHold       = 10 * time.Minute
 	maxNameBytes  = 63
@@ -114,12 +117,13 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// readDSN reads the file of a DSN. It holds a password: a file that others can read is refused.
+// readDSN reads the file of a DSN. It holds a password: a file that others can read is refused. A link is followed, since
+// secrets are often mounted behind one.
 func readDSN(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", optionError("dsn_file", "%s is not an absolute path", path)
 	}
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return "", fmt.Errorf("dsn_file: %w", err)
 	}
@@ -129,8 +133,6 @@ func readDSN(path string) (string, error) {
 		return "", fmt.Errorf("dsn_file: %w", err)
 	}
 	switch {
-	case !info.Mode().IsRegular():
-		return "", optionError("dsn_file", "%s is no file", path)
 	case info.Mode().Perm()&0o077 != 0:
 		return "", optionError("dsn_file", "others can read %s, which holds a password (mode %s); run: chmod 600 %s", path,
 			fs.FileMode(info.Mode().Perm()), path)
@@ -252,7 +254,7 @@ func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseco
 func (o *Options) tls(host string) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
 	if o.RootCert != "" {
-		pem, err := os.ReadFile(o.RootCert)
+		pem, err := files.Read(o.RootCert, maxRootsBytes)
 		if err != nil {
 			return nil, fmt.Errorf("root_cert: %w", err)
 		}

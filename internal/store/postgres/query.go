@@ -31,20 +31,16 @@ func (enoughError) Error() string { return "enough" }
 
 // Events implements kernel.Store.
 func (s *Store) Events(ctx context.Context, q wire.Query) ([]phases.Event, error) {
-	s.mu.RLock()
-	closed := s.closed
-	s.mu.RUnlock()
-	if closed {
-		return nil, unavailable("read events", errClosed())
-	}
-	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	var f *finder
+	err := s.view(ctx, "read events", func(tx pgx.Tx) error {
+		f = &finder{tx: tx, ctx: ctx, kernel: s.kernel, query: &q, left: q.EffectiveLimit()}
+		if err := f.search(); !errors.Is(err, errEnough()) {
+			return err
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, unavailable("read events", err)
-	}
-	defer func() { _ = tx.Rollback(ctx) }() // it has only read
-	f := &finder{tx: tx, ctx: ctx, kernel: s.kernel, query: &q, left: q.EffectiveLimit()}
-	if err := f.search(); err != nil && !errors.Is(err, errEnough()) {
-		return nil, unavailable("read events", err)
+		return nil, err
 	}
 	if q.Newest {
 		slices.Reverse(f.found)
@@ -100,8 +96,8 @@ func indexedThrough(ctx context.Context, q querier, kernel int32) (through int64
 }
 
 const (
-	eventsUp   = "SELECT seq, body FROM events WHERE kernel = $1 AND seq > $2 AND seq < $3 ORDER BY kernel, seq LIMIT $4"
-	eventsDown = "SELECT seq, body FROM events WHERE kernel = $1 AND seq > $2 AND seq < $3 ORDER BY kernel DESC, seq DESC LIMIT $4"
+	eventsUp   = "SELECT seq, body FROM events WHERE kernel = $1 AND seq > $2 AND seq < $3 ORDER BY seq LIMIT $4"
+	eventsDown = "SELECT seq, body FROM events WHERE kernel = $1 AND seq > $2 AND seq < $3 ORDER BY seq DESC LIMIT $4"
 )
 
 // scan searches the events behind through without the lookup, by pages.

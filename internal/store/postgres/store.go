@@ -164,28 +164,54 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// read runs statements in one read-only transaction, in one round trip.
-func (s *Store) read(ctx context.Context, op string, queue func(*pgx.Batch)) error {
+// on runs f, which only reads, on a connection of the pool. When the connection turns out to be broken, as all of them are
+// after the server was away, it runs f again on another one.
+func (s *Store) on(ctx context.Context, op string, f func(*pgxpool.Conn) error) error {
 	s.mu.RLock()
 	closed := s.closed
 	s.mu.RUnlock()
 	if closed {
 		return unavailable(op, errClosed())
 	}
-	b := &pgx.Batch{}
-	b.Queue(beginView)
-	queue(b)
-	b.Queue("COMMIT")
-	c, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return unavailable(op, err)
+	for n := 0; ; n++ {
+		c, err := s.pool.Acquire(ctx)
+		if err != nil {
+			return unavailable(op, err)
+		}
+		err = f(c)
+		broken := c.Conn().IsClosed()
+		c.Release()
+		if err == nil {
+			return nil
+		}
+		if !broken || refusal(err) != "" || ctx.Err() != nil || n > s.o.Readers {
+			return unavailable(op, err)
+		}
 	}
-	defer c.Release()
-	if err := c.SendBatch(ctx, b).Close(); err != nil {
+}
+
+// read runs statements in one read-only transaction, in one round trip. They may be run more than once.
+func (s *Store) read(ctx context.Context, op string, queue func(*pgx.Batch)) error {
+	return s.on(ctx, op, func(c *pgxpool.Conn) error {
+		b := &pgx.Batch{}
+		b.Queue(beginView)
+		queue(b)
+		b.Queue("COMMIT")
 		// A transaction that failed on the way is still open, and the pool closes the connection then.
-		return unavailable(op, err)
-	}
-	return nil
+		return c.SendBatch(ctx, b).Close()
+	})
+}
+
+// view runs f in a transaction that only reads. It may be run more than once.
+func (s *Store) view(ctx context.Context, op string, f func(pgx.Tx) error) error {
+	return s.on(ctx, op, func(c *pgxpool.Conn) error {
+		tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = tx.Rollback(ctx) }() // it has only read
+		return f(tx)
+	})
 }
 
 // maxReads bounds how often a read begins anew because the rows that restrict change all the time.
@@ -226,10 +252,17 @@ func (s *Store) lookNow(ctx context.Context) (shared, *restrict.Set, error) {
 	if !ok {
 		version, set = 0, nil
 	}
-	now, set, err := s.look(ctx, s.pool, version, set)
-	if errors.Is(err, errGap()) {
-		now, set, err = s.look(ctx, s.pool, 0, nil)
-	}
+	var now shared
+	err := s.on(ctx, "follow", func(c *pgxpool.Conn) (err error) {
+		now, set, err = s.look(ctx, c, version, set)
+		if errors.Is(err, errGap()) {
+			now, set, err = s.look(ctx, c, 0, nil)
+		}
+		if err != nil {
+			version, set, _ = s.sets.last() // what the next try begins with
+		}
+		return err
+	})
 	return now, set, err
 }
 

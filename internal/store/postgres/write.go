@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -147,8 +148,8 @@ const (
 	codeHeld    = "BL002" // another process holds it
 	codeOwner   = "BL003" // it belongs to another role
 	codeStale   = "BL005" // rows that restrict have changed
-	codeTaken   = "BL006" // an event's id is taken
 	codeNoPlace = "23514" // an event has no partition
+	codeUnique  = "23505" // a key is taken
 )
 
 // refusal returns the code of an error of PostgreSQL, or "".
@@ -163,8 +164,11 @@ func refusal(err error) string {
 // passing reports whether an error undid a transaction that may well succeed when it is tried again.
 func passing(err error) bool {
 	switch refusal(err) {
-	case "40001", "40P01", "23505", codeStale, codeNoPlace:
+	case "40001", "40P01", codeStale, codeNoPlace:
 		return true
+	case codeUnique:
+		var e *pgconn.PgError
+		return errors.As(err, &e) && !strings.HasPrefix(e.TableName, "events_") // that is an event's id, which stays taken
 	}
 	return errors.Is(err, overtaken()) || errors.Is(err, errGap())
 }

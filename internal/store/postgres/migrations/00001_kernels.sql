@@ -33,9 +33,8 @@ CREATE TABLE events (
 	id      bytea   NOT NULL,
 	time_ns bigint  NOT NULL,
 	body    bytea   NOT NULL,
-	PRIMARY KEY (kernel, seq)
+	PRIMARY KEY (seq, kernel) -- a partition has one kernel: to look there for it first would find everything
 ) PARTITION BY LIST (kernel);
-CREATE INDEX events_id ON events (kernel, id);
 
 -- tiles: the full rows of the tree of each kernel, 32 hashes each.
 CREATE TABLE tiles (
@@ -119,6 +118,8 @@ BEGIN
 			EXECUTE format('CREATE TABLE events_%s_%s (LIKE events INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', _kernel, n);
 			EXECUTE format('ALTER TABLE events_%s ATTACH PARTITION events_%s_%s FOR VALUES FROM (%s) TO (%s)',
 				_kernel, _kernel, n, n * width + 1, (n + 1) * width + 1);
+			-- An id is unique in its partition. To look for it in all of them would make each commit wait.
+			EXECUTE format('CREATE UNIQUE INDEX events_%s_%s_id ON events_%s_%s (id)', _kernel, n, _kernel, n);
 		END IF;
 	END LOOP;
 END $$;

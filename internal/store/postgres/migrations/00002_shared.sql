@@ -105,9 +105,6 @@ BEGIN
 	IF (SELECT version FROM shared) <> _version THEN
 		RAISE EXCEPTION 'rows that restrict have changed' USING ERRCODE = 'BL005';
 	END IF;
-	IF EXISTS (SELECT FROM events WHERE kernel = _kernel AND id = ANY (_ids)) THEN
-		RAISE EXCEPTION 'an event has an id that is taken' USING ERRCODE = 'BL006';
-	END IF;
 	INSERT INTO events (kernel, seq, id, time_ns, body)
 		SELECT _kernel, _size + u.n, u.id, u.time_ns, u.body
 		FROM unnest(_ids, _times, _bodies) WITH ORDINALITY AS u (id, time_ns, body, n);
