@@ -1,6 +1,7 @@
 package systemtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -136,6 +137,8 @@ func TestCallersContents(t *testing.T) {
 		t.Errorf("a skill that reads keys: %s", out)
 	}
 	last("cat .env", "path-guard")
+	m.replays(func() { asked(command("sh off.sh; ls")) }, func() { m.must(os.Remove(m.path("home/alice/p/off.sh"))) })
+
 	// The client runs a call with its hooks off. Its transcript has it, and is compared at the end of the session.
 	m.put(".claude/projects/p/s.jsonl", `{"type":"assistant","sessionId":"s","timestamp":"2099-01-01T00:00:00Z","message":`+
 		`{"content":[{"type":"tool_use","id":"unasked","name":"Bash","input":{"command":"ls"}}]}}`+"\n"+
@@ -151,6 +154,39 @@ func TestCallersContents(t *testing.T) {
 		t.Errorf("alice's log: %s%s", out, errs)
 	}
 	m.stop(syscall.SIGTERM)
+}
+
+// replays records what the daemon decides for alice while ask runs, and replays it after meanwhile: what the caller told
+// about its files comes from the recording.
+func (m *machine) replays(ask, meanwhile func()) {
+	m.t.Helper()
+	const state = "/var/lib/belay/users/1501"
+	m.must(os.MkdirAll(m.path("srv/rec"), 0o755))
+	m.must(os.Chown(m.path("srv/rec"), m.daemonUID(), m.daemonUID()))
+	record := m.inRoot(0, "/usr/local/bin/belay", "--state", state, "record", "--out", "/srv/rec", "--unsafe-plaintext", "--for", "60s",
+		"--count", "1")
+	var said bytes.Buffer
+	record.Stdout, record.Stderr = &said, &said
+	m.must(record.Start())
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if out, _, _ := m.as(0, "", "/usr/local/bin/belay", "--state", state, "events", "query", "--type", "notice", "--json"); strings.
+			Contains(out, "recording of originals begun") {
+			break
+		}
+		if time.Now().After(end) {
+			m.t.Errorf("nothing is recorded: %s", said.String())
+			break
+		}
+	}
+	ask()
+	if err := record.Wait(); err != nil {
+		m.t.Errorf("record: %v: %s", err, said.String())
+	}
+	meanwhile()
+	out, errs, code := m.as(0, "", "/usr/local/bin/belay", "replay", "/srv/rec")
+	if code != 0 || !strings.Contains(out, "1 invocation, ") || !strings.Contains(out, " 0 differences") {
+		m.t.Errorf("replay: %d %s%s", code, out, errs)
+	}
 }
 
 // greedy is a daemon that was taken over: while a question is open, it asks for these files for every purpose.
