@@ -76,3 +76,48 @@ func TestTenantsLogIsCompared(t *testing.T) {
 	event("SessionEnd", alicesLog, `,"reason":"other"`, alice)
 	compared(7, "unknown", "cannot be read")
 }
+
+// What became of a call whose result belay was not told of stands in the tenant's transcript: the end of it is read
+// through the caller, also of a long one.
+func TestTenantsTranscriptTellsOfCalls(t *testing.T) {
+	for name, c := range map[string]struct {
+		log     string
+		links   bool // the caller tells of links alone
+		unknown int
+	}{
+		"stopped by the person": {`"[Request interrupted by user for tool use]"`, false, 0},
+		"read by the model":     {`"x"`, false, 1},
+		"not told":              {`"[Request interrupted by user for tool use]"`, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, dial := asCaller(t)
+			log := strings.Repeat(`{"type":"summary","summary":"`+strings.Repeat("x", 1000)+`"}`+"\n", 5<<10) +
+				strings.ReplaceAll(logged("a"), `"content":"x"`, `"content":`+c.log)
+			alice := &home{t: t, files: map[string]string{alicesLog: log}}
+			var tells daemonapi.Teller = alice
+			if c.links {
+				tells = daemonapi.LookFunc(alice.Look)
+			}
+			for _, event := range []string{`"PreToolUse","tool_name":"Bash","tool_input":{"command":"echo a"},"tool_use_id":"a"`,
+				`"UserPromptSubmit","prompt":"go on"`} {
+				q := daemonapi.AppendEvent(nil, "claude-code", "", []byte(`{"session_id":"s-1","cwd":"/home/alice/p",`+
+					`"transcript_path":"`+alicesLog+`","permission_mode":"default","hook_event_name":`+event+`}`))
+				if _, _, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameEvent, tells2(tells), string(q)),
+					tells); err != nil {
+					t.Fatal(err)
+				}
+			}
+			list, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventMismatch, Limit: 10})
+			if err != nil || len(list) != c.unknown {
+				t.Errorf("%d calls whose result was not decided, %v", len(list), err)
+			}
+			read := 0
+			for _, r := range alice.reads {
+				read += r.Length
+			}
+			if !c.links && (read == 0 || read > 6<<20) {
+				t.Errorf("%d bytes are read of %d", read, len(log))
+			}
+		})
+	}
+}
