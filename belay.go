@@ -131,7 +131,8 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	var tools *mcptools.Toolbox
 	if o.Tools == nil && !o.NoHooks && !o.DryRun {
 		tools = mcptools.NewToolbox(now.file.MCP.Servers,
-			mcptools.Options{Logger: log, Cover: detector.Line, Definitions: pins, NoPrograms: o.NoToolPrograms})
+			mcptools.Options{Logger: log, Cover: detector.Line, Definitions: pins, NoPrograms: o.NoToolPrograms,
+				Start: o.StartTool, Idle: o.ToolIdle})
 		undo.add(tools.Close)
 	}
 	records := retention.NewSwitch(retention.SwitchOptions{Dir: dir, Fixed: o.Recorder, Off: o.InMemory,

@@ -1,6 +1,7 @@
 package belay
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -57,9 +58,16 @@ type Options struct {
 	// MCP servers of belay.yaml that are programs are not started: they would have the rights of this process, which
 	// are more than those of the users that it decides for
 	NoToolPrograms bool
-	Verifier       kernel.Verifier   // nil: trust.yaml in the state directory decides who is trusted
-	Files          kernel.FileSystem // nil: the host's own, for what hooks learn of symbolic links
-	Home           string            // what ~ stands for in paths; "": the home directory of this process's user
+	// StartTool, if set, starts such servers instead, such as in another process and with less rights. It is told the
+	// entry of belay.yaml: name, command, names of variables, and directory. It returns the server's input and output;
+	// Close ends the server. says takes lines of its standard error.
+	StartTool func(ctx context.Context, server string, command, env []string, dir string, says io.Writer) (
+		io.ReadWriteCloser, error)
+	// ToolIdle is how long such a server goes on running while no hook calls its tools; 0: until Close.
+	ToolIdle time.Duration
+	Verifier kernel.Verifier   // nil: trust.yaml in the state directory decides who is trusted
+	Files    kernel.FileSystem // nil: the host's own, for what hooks learn of symbolic links
+	Home     string            // what ~ stands for in paths; "": the home directory of this process's user
 
 	// Signatures makes the verifier of signatures by trust.yaml: sigstore.New of package
 	// tiers/sigstore, which links the libraries for that. Nil: a trust.yaml that names signers

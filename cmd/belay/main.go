@@ -16,6 +16,9 @@ func main() {
 	if alone.IsCompiler(os.Args) {
 		os.Exit(alone.Compile(os.Stdin, os.Stdout, os.Stderr))
 	}
+	if cli.IsToolStarter(os.Args) {
+		os.Exit(cli.StartTool(os.Args))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := (&cli.App{Compiler: alone.OwnCompiler()}).Main(ctx, os.Args[1:])
 	stop()

@@ -2,11 +2,8 @@ package confine
 
 import (
 	"debug/elf"
-	"errors"
-	"fmt"
 	"io"
 	"strings"
-	"syscall"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	rights "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -22,15 +19,9 @@ const newest = 9
 // restrict applies the rules, and returns the version of Landlock that holds them: 0 for none.
 // The network stays open: http_request has its own list, and systemd its filters.
 func restrict(p Places) (version int, err error) {
-	version, err = rights.LandlockGetABIVersion()
-	switch {
-	case errors.Is(err, syscall.ENOSYS), errors.Is(err, syscall.EOPNOTSUPP), err == nil && version < 1:
-		return 0, nil
-	case errors.Is(err, syscall.EPERM): // no kernel says that: a filter does, and that is no reason to go without
-		return 0, fmt.Errorf("a filter of system calls, such as a container's, forbids it (%w): allow "+
-			"landlock_create_ruleset, landlock_add_rule and landlock_restrict_self there", err)
-	case err != nil:
-		return 0, err
+	version, err = Version()
+	if err != nil || version == 0 {
+		return version, err
 	}
 	own, err := ownProgram()
 	if err != nil {
@@ -59,7 +50,7 @@ func restrict(p Places) (version int, err error) {
 		landlock.PathAccess(landlock.AccessFSSet(rights.AccessFSReadFile), "/dev/urandom", "/dev/random", "/dev/zero").
 			IgnoreIfMissing(),
 	)...)
-	return min(version, newest), err
+	return version, err
 }
 
 // writable lets files be read, written and, where the kernel can tell that apart, moved between directories.

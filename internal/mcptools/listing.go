@@ -188,6 +188,7 @@ func has(tools map[string]tool, name string) bool {
 
 // list describes the tools that can be called. What is held back is not among them.
 func (s *server) list(ctx context.Context) ([]kernel.ToolInfo, error) {
+	defer s.begin()()
 	live, err := s.get(ctx)
 	if err != nil {
 		return nil, err

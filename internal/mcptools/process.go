@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/belay-hooks/belay/internal/lines"
 )
 
 // process is a server that was started, in a process group of its own.
@@ -29,7 +31,7 @@ const (
 
 // startProcess starts a command with the given environment only. The text of an
 // error is ours: it is shown to hooks.
-func startProcess(command, env []string, dir string, says *stderrLog) (*process, error) {
+func startProcess(command, env []string, dir string, says *lines.Writer, log *slog.Logger) (*process, error) {
 	if dir == "" {
 		dir = "/"
 	}
@@ -59,7 +61,7 @@ func startProcess(command, env []string, dir string, says *stderrLog) (*process,
 		started <- err
 		if err == nil {
 			_ = p.cmd.Wait() // however it ended
-			says.end()
+			says.End()
 			killGroup(p.cmd.Process.Pid)
 		}
 		close(p.done)
@@ -70,8 +72,7 @@ func startProcess(command, env []string, dir string, says *stderrLog) (*process,
 	if err != nil {
 		in.Close()
 		out.Close()
-		says.log.LogAttrs(context.Background(), slog.LevelError, "an MCP server's command cannot be run",
-			slog.Any("error", err))
+		log.LogAttrs(context.Background(), slog.LevelError, "an MCP server's command cannot be run", slog.Any("error", err))
 		return nil, errors.New("the server's command cannot be run")
 	}
 	return p, nil

@@ -36,6 +36,7 @@ type server struct {
 	notBefore time.Time // of the next start
 	closed    bool
 	older     bool // it has not answered server/discover: it is asked to initialize
+	use       use
 }
 
 // session is a server that has answered. Its members do not change, but timeouts and what it
@@ -161,7 +162,7 @@ func (s *server) start(ctx context.Context) (*session, error) {
 // connect starts the server and asks for its tools. version is the protocol's; "" is the newest.
 func (s *server) connect(ctx context.Context, version string) (*session, error) {
 	changed := new(atomic.Bool)
-	transport, end, err := s.transport(changed)
+	transport, end, err := s.transport(ctx, changed)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +211,7 @@ func (s *server) connect(ctx context.Context, version string) (*session, error) 
 func (s *server) call(ctx context.Context, c kernel.ToolCall) (kernel.ToolResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.spec.Timeout)
 	defer cancel()
+	defer s.begin()()
 	live, err := s.get(ctx)
 	if err != nil {
 		return kernel.ToolResult{}, err

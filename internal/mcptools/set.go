@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -67,6 +68,11 @@ type Options struct {
 	Cover func(line string) string
 	// servers that are programs are not started: the process runs for users who may not reach what it can
 	NoPrograms bool
+	// starts servers that are programs, in another process and under another user; see belay.Options.StartTool
+	Start func(ctx context.Context, server string, command, env []string, dir string, says io.Writer) (
+		io.ReadWriteCloser, error)
+	// how long a server of which no tool is called goes on running; 0: until Close
+	Idle time.Duration
 	// compares what servers say of their tools with what was accepted; nil: everything is
 	Definitions Definitions
 	// the age from which a server is asked anew what its tools are, before the next call; 0: a minute

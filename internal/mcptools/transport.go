@@ -16,9 +16,12 @@ import (
 
 // transport returns the way to a server, and what ends it. changed is set when the server says that
 // its tools are others now.
-func (s *server) transport(changed *atomic.Bool) (mcp.Transport, func(), error) {
+func (s *server) transport(ctx context.Context, changed *atomic.Bool) (mcp.Transport, func(), error) {
 	if s.spec.URL != "" {
 		return s.http()
+	}
+	if s.o.Start != nil {
+		return s.elsewhere(ctx, changed)
 	}
 	if s.o.NoPrograms {
 		return nil, nil, errors.New("this belay starts no programs: a server that is one cannot be used here")
@@ -31,11 +34,21 @@ func (s *server) transport(changed *atomic.Bool) (mcp.Transport, func(), error) 
 		}
 		env = append(env, name+"="+v)
 	}
-	p, err := startProcess(s.spec.Command, env, s.spec.Dir, newStderrLog(s.log, env, s.o.Cover))
+	p, err := startProcess(s.spec.Command, env, s.spec.Dir, newStderrLog(s.log, env, s.o.Cover), s.log)
 	if err != nil {
 		return nil, nil, err
 	}
 	return listener{&mcp.IOTransport{Reader: p.stdout, Writer: p.stdin, MaxLineLength: maxFrame}, changed}, p.end, nil
+}
+
+// elsewhere has the server started by another process, which looks its command up by itself.
+func (s *server) elsewhere(ctx context.Context, changed *atomic.Bool) (mcp.Transport, func(), error) {
+	p, err := s.o.Start(ctx, s.spec.Name, s.spec.Command, s.spec.Env, s.spec.Dir, newStderrLog(s.log, nil, s.o.Cover))
+	if err != nil {
+		return nil, nil, err
+	}
+	end := func() { _ = p.Close() } // it says in reading what went wrong
+	return listener{&mcp.IOTransport{Reader: p, Writer: p, MaxLineLength: maxFrame}, changed}, end, nil
 }
 
 // listener hears a server out only as far as it has been asked something.

@@ -34,11 +34,19 @@ const (
 	setAside = "system.yaml.removed"
 )
 
-// Sockets returns the units that hold belay's sockets.
+// Sockets returns the units that hold the sockets at which agents ask.
 func Sockets() []string { return []string{"belay.socket", "belay-frame.socket"} }
 
-// Service is the unit of the daemon.
-const Service = "belay.service"
+// Units of the daemon, and of what runs MCP servers of hooks: each of those is a service of its own.
+const (
+	Service      = "belay.service"
+	ToolsSocket  = "belay-tools.socket"
+	ToolsService = "belay-tools@.service"
+	ToolsSlice   = "belay-tools.slice"
+)
+
+// allUnits returns every unit of an installation.
+func allUnits() []string { return append(Sockets(), Service, ToolsSocket, ToolsService, ToolsSlice) }
 
 // kind says what an item is.
 type kind int
@@ -91,10 +99,10 @@ func items(p Policy, sources map[string]string) []item {
 	for _, name := range Programs() {
 		out = append(out, item{kind: program, path: path.Join(ProgramDir, name), mode: 0o755, source: sources[name]})
 	}
-	for _, name := range append(Sockets(), Service) {
+	for _, name := range allUnits() {
 		out = append(out, item{kind: ownFile, path: path.Join(unitDir, name), mode: 0o644, content: unit(name)})
 	}
-	for _, name := range Sockets() {
+	for _, name := range append(Sockets(), ToolsSocket) {
 		out = append(out, item{kind: link, path: path.Join(wantsDir, name), target: path.Join(unitDir, name)})
 	}
 	return append(out,

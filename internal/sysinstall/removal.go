@@ -120,7 +120,7 @@ func (r *Removal) Apply(ctx context.Context, units Units) error {
 		}
 	}
 	if t.Machine() {
-		for _, name := range []string{"belay.sock", "frame.sock"} {
+		for _, name := range []string{"belay.sock", "frame.sock", path.Base(system.ToolsSocket)} {
 			if err := t.remove(path.Join(system.RunDir, name), false); err != nil {
 				return err
 			}

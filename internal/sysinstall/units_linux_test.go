@@ -11,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/confine"
 	"github.com/belay-hooks/belay/internal/system"
+	"github.com/belay-hooks/belay/internal/toolrun"
 )
 
 // systemd's own program finds no fault in the units, and little that the daemon could reach.
@@ -20,28 +21,30 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 		t.Skip("systemd-analyze is missing: scripts/setup installs it")
 	}
 	dir := t.TempDir()
-	for _, name := range append(Sockets(), Service) {
+	for _, name := range allUnits() {
 		// It looks whether the program is there.
-		text := strings.ReplaceAll(string(unit(name)), "ExecStart="+ProgramDir+"/belay ", "ExecStart=/bin/sh ")
+		text := strings.ReplaceAll(string(unit(name)), ProgramDir+"/belay ", "/bin/sh ")
 		text = strings.ReplaceAll(text, "ExecReload=/bin/kill ", "ExecReload=/bin/sh ") // of another package
 		put(t, filepath.Join(dir, name), text, 0o644)
 	}
-	for _, name := range append(Sockets(), Service) {
+	for _, name := range allUnits() {
 		if out, err := exec.Command(analyze, "verify", filepath.Join(dir, name)).CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
-	out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold=16", "--no-pager",
-		filepath.Join(dir, Service)).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	level := regexp.MustCompile(`exposure level for belay\.service: ([0-9.]+)`).FindSubmatch(out)
-	if level == nil {
-		t.Fatalf("%s", out)
-	}
-	if n, err := strconv.ParseFloat(string(level[1]), 64); err != nil || n > 1.6 {
-		t.Errorf("exposure %s, want 1.6 at most\n%s", level[1], out)
+	for _, name := range []string{Service, ToolsService} {
+		out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold=16", "--no-pager",
+			filepath.Join(dir, name)).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		level := regexp.MustCompile(`exposure level for belay\S*\.service: ([0-9.]+)`).FindSubmatch(out)
+		if level == nil {
+			t.Fatalf("%s", out)
+		}
+		if n, err := strconv.ParseFloat(string(level[1]), 64); err != nil || n > 1.6 {
+			t.Errorf("%s: exposure %s, want 1.6 at most\n%s", name, level[1], out)
+		}
 	}
 }
 
@@ -67,8 +70,55 @@ func TestUnitsFitTheDaemon(t *testing.T) {
 			t.Errorf("%s:\n%s", name, text)
 		}
 	}
+	tools, socket := string(unit(ToolsService)), string(unit(ToolsSocket))
+	for _, want := range []string{"User=" + system.ToolsUser, "ExecStart=-" + ProgramDir + "/belay serve --tools", "NoNewPrivileges=yes",
+		"CapabilityBoundingSet=\n", "landlock_restrict_self", "InaccessiblePaths=-" + system.StateDir + " -" + system.RunDir + "\n",
+		"Slice=" + ToolsSlice, "KillMode=mixed", "MemoryMax=", "TasksMax="} {
+		if !strings.Contains(tools, want) {
+			t.Errorf("%s has no %s", ToolsService, want)
+		}
+	}
+	for line := range strings.Lines(tools) { // Node.js could not run; and it could not be told who asks
+		if strings.HasPrefix(line, "MemoryDenyWriteExecute=") || strings.HasPrefix(line, "PrivateUsers=") {
+			t.Errorf("%s has %s", ToolsService, line)
+		}
+	}
+	for _, want := range []string{"ListenStream=" + system.ToolsSocket, "SocketMode=0660", "SocketUser=root",
+		"SocketGroup=" + system.User, "Accept=yes", "MaxConnections=64"} {
+		if !strings.Contains(socket, want+"\n") {
+			t.Errorf("%s has no %s", ToolsSocket, want)
+		}
+	}
 	if text := string(unit("tmpfiles.conf")); !strings.Contains(text, system.RunDir) || !strings.Contains(text, system.StateDir) {
 		t.Error(text)
+	}
+}
+
+// What holds MCP servers is green only where all of it does.
+func TestStatusOfToolServers(t *testing.T) {
+	held := toolrun.Report{Version: "v1", UID: 998, Landlock: 7, NoNewPrivs: true, Filtered: true, Powerless: true}
+	for name, c := range map[string]struct {
+		change func(*toolrun.Report)
+		want   string
+	}{
+		"held":              {func(*toolrun.Report) {}, ""},
+		"no Landlock":       {func(r *toolrun.Report) { r.Landlock = 0 }, "fail their Landlock"},
+		"an early Landlock": {func(r *toolrun.Report) { r.Landlock = 5 }, "warn their Landlock"},
+		"no filter":         {func(r *toolrun.Report) { r.Filtered = false }, "fail their unit"},
+		"new privileges":    {func(r *toolrun.Report) { r.NoNewPrivs = false }, "fail their unit"},
+		"capabilities":      {func(r *toolrun.Report) { r.Powerless = false }, "fail their unit"},
+	} {
+		r := held
+		c.change(&r)
+		got := ""
+		for _, row := range heldRows(r) {
+			if row.State != Good {
+				got += string(row.State) + " " + row.What
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }
 

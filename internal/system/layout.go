@@ -16,7 +16,9 @@ const (
 
 	File      = "system.yaml"
 	User      = "belay"       // whom the daemon runs as
-	ToolsUser = "belay-tools" // kept for MCP servers, which do not start in system mode yet
+	ToolsUser = "belay-tools" // whom the MCP servers of hooks run as
+	// ToolsSocket is where the daemon has such a server started.
+	ToolsSocket = RunDir + "/tools.sock"
 )
 
 // UserDir returns the state directory of what a user's agents ask, below state.

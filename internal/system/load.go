@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/peercred"
-	"github.com/belay-hooks/belay/internal/strictyaml"
 )
 
 // Load reads /etc/belay/system.yaml. Errors are of class ErrNone where there is no such file, ErrUntrusted where
@@ -22,14 +20,9 @@ func load(root string, owner int) (*Config, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, &Error{Path: ConfigFile, Reason: "does not exist", Class: ErrNone, Cause: err}
 	}
-	for _, part := range []string{"", filepath.Dir(ConfigDir), ConfigDir, ConfigFile} {
-		if err := owned(filepath.Join(root, part), owner); err != nil {
-			return nil, err
-		}
-	}
-	src, err := files.Read(path, strictyaml.MaxSize)
+	src, err := organisation(root, owner, File)
 	if err != nil {
-		return nil, &Error{Path: ConfigFile, Reason: "cannot be read: " + err.Error(), Class: ErrUntrusted, Cause: err}
+		return nil, err
 	}
 	return Parse(src)
 }

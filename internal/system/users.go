@@ -31,7 +31,8 @@ func (d Directory) withDefaults() Directory {
 	return d
 }
 
-// MayAsk reports whether the user's agents may ask, and otherwise why not. Root may.
+// MayAsk reports whether the user's agents may ask, and otherwise why not. Root may. MCP servers of hooks may not,
+// whatever the file says: a hook's tool would decide about itself.
 func (c *Config) MayAsk(uid int, d Directory) error {
 	if uid == 0 {
 		return nil
@@ -44,10 +45,13 @@ func (c *Config) MayAsk(uid int, d Directory) error {
 	}
 	d = d.withDefaults()
 	number := strconv.Itoa(uid)
+	who, err := d.ByUID(number)
+	if err == nil && who.Username == ToolsUser {
+		return fmt.Errorf("%s is whom MCP servers of hooks run as, and may never ask", ToolsUser)
+	}
 	if slices.Contains(c.Users.Allow, number) {
 		return nil
 	}
-	who, err := d.ByUID(number)
 	if err != nil {
 		return fmt.Errorf("uid %d has no name on this machine, and users.allow of %s does not list it: %w", uid,
 			ConfigFile, err)

@@ -10,7 +10,7 @@ import (
 )
 
 func directory() system.Directory {
-	users := map[string]string{"1001": "alice", "1002": "bob"}
+	users := map[string]string{"1001": "alice", "1002": "bob", "998": system.ToolsUser}
 	return system.Directory{
 		ByUID: func(uid string) (*user.User, error) {
 			if users[uid] == "" {
@@ -19,7 +19,7 @@ func directory() system.Directory {
 			return &user.User{Uid: uid, Username: users[uid]}, nil
 		},
 		Groups: func(u *user.User) ([]string, error) {
-			if u.Username == "bob" {
+			if u.Username == "bob" || u.Username == system.ToolsUser {
 				return []string{"5"}, nil
 			}
 			return nil, nil
@@ -33,7 +33,8 @@ func directory() system.Directory {
 	}
 }
 
-// Ordinary users may ask unless a list says who may; then only those on it, by name, uid or group. Root always may.
+// Ordinary users may ask unless a list says who may; then only those on it, by name, uid or group. Root always may. The
+// user of MCP servers never may, by whatever entry.
 func TestMayAsk(t *testing.T) {
 	for _, c := range []struct {
 		allow []string
@@ -45,9 +46,10 @@ func TestMayAsk(t *testing.T) {
 		{[]string{"@developers"}, []int{0, 1002}},
 		{[]string{"@nothing", "carol"}, []int{0}},
 		{[]string{"@developers", "alice", "999"}, []int{0, 1001, 1002, 999}},
+		{[]string{"@developers", "belay-tools", "998"}, []int{0, 1002}},
 	} {
 		config := system.Config{Users: system.Users{Allow: c.allow}}
-		for _, uid := range []int{0, 1, 999, 1001, 1002, 1003, 59999, 60000, 65534} {
+		for _, uid := range []int{0, 1, 998, 999, 1001, 1002, 1003, 59999, 60000, 65534} {
 			err := config.MayAsk(uid, directory())
 			if (err == nil) != slices.Contains(c.may, uid) {
 				t.Errorf("allow %v: uid %d: %v", c.allow, uid, err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -27,7 +28,15 @@ type serveOptions struct {
 	unsafeOpen bool
 	json       bool
 	system     bool
+	tools      bool
+
+	startTool toolStarter // nil: this process starts them
+	toolIdle  time.Duration
 }
+
+// toolStarter starts a program of an MCP server; see belay.Options.StartTool.
+type toolStarter = func(ctx context.Context, server string, command, env []string, dir string, says io.Writer) (
+	io.ReadWriteCloser, error)
 
 func (a *App) serveCmd() *cobra.Command {
 	var options serveOptions
@@ -52,6 +61,8 @@ anew. On SIGTERM or Ctrl-C it refuses new callers, finishes what has begun, and 
 	f.StringVar(&options.listen, "listen", "", "also listen on this loopback address, 127.0.0.1:PORT or [::1]:PORT")
 	f.BoolVar(&options.tlsOnly, "tls-only", false, "refuse plain HTTP on the address of --listen")
 	f.BoolVar(&options.system, "system", false, "serve all users of this machine, on the sockets that systemd has opened")
+	f.BoolVar(&options.tools, "tools", false,
+		"run one MCP server of this machine's hooks, on the connection that systemd has accepted")
 	f.StringVar(&options.log, "log", "text", "form of the log on standard error: text or json")
 	f.BoolVar(&options.json, "json", false, "the same as --log json")
 	f.IntVar(&options.running, "max-running", 0, "actions decided at once (default 4 for each CPU, at least 8)")
@@ -75,11 +86,17 @@ func (a *App) serve(ctx context.Context, options serveOptions) error {
 	if options.system && (options.listen != "" || a.state != "" || options.unsafeOpen) {
 		return usageError("--system takes no --listen, --state or --unsafe-fail-open", "The daemon of system mode has its places.")
 	}
+	if options.tools && (options.system || options.listen != "" || a.state != "" || options.unsafeOpen) {
+		return usageError("--tools takes no --system, --listen, --state or --unsafe-fail-open", "It serves the daemon alone.")
+	}
 	if options.tlsOnly && options.listen == "" {
 		return usageError("--tls-only needs --listen", "")
 	}
 	if options.system {
 		return a.serveSystem(ctx, options, log)
+	}
+	if options.tools {
+		return a.serveTools(ctx, log)
 	}
 	if err := a.ownState(); err != nil {
 		return err

@@ -25,6 +25,7 @@ import (
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/internal/system"
 	"github.com/belay-hooks/belay/internal/telemetry"
+	"github.com/belay-hooks/belay/internal/toolrun"
 )
 
 // machine is the daemon of system mode: one server for each user who asks.
@@ -37,6 +38,7 @@ type machine struct {
 	configs *systemConfigs
 	turns   *server.Turns
 	spaces  *spaces
+	runners *toolrun.Runners     // start MCP servers of hooks, under a user of their own
 	stuck   func(hooks []string) // stops the daemon, to be started again
 	events  *machinelog.Log
 	report  confine.Report
@@ -75,6 +77,7 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	m := &machine{a: a, log: log, tel: tel, options: options, places: a.places(), users: map[int]*userConfig{},
 		configs: &systemConfigs{load: a.loadSystem, config: config, at: time.Now()},
 		turns:   server.NewTurns(max(1, runtime.NumCPU()-1)),
+		runners: toolrun.NewRunners(system.ToolsSocket),
 		spaces:  &spaces{dir: func(uid int) string { return system.UserDir(a.places().State, uid) }, seen: map[int]space{}},
 		stuck:   func(hooks []string) { once.Do(func() { left = hooks; stop() }) }, report: report}
 	m.events = m.newMachineLog(report, config.Revision)
@@ -222,7 +225,9 @@ func (m *machine) open(ctx context.Context, uid int, config *system.Config, http
 	if err != nil {
 		return nil, err
 	}
-	d, err := m.a.openServed(ctx, m.log.With(slog.Int("uid", uid)), m.tel, m.options, server.Options{Dir: dir,
+	options := m.options
+	options.startTool, options.toolIdle = m.runners.For(uid), toolIdle
+	d, err := m.a.openServed(ctx, m.log.With(slog.Int("uid", uid)), m.tel, options, server.Options{Dir: dir,
 		User: nameOf(uid), Running: config.Limits.Running, Queue: config.Limits.Waiting, Conns: config.Limits.Connections,
 		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Share: m.turns.Share(), Problem: u.problem,
 			SetLayer: u.setLayer, LayerProblem: u.layerProblem, Machine: m.standing}})
@@ -233,6 +238,9 @@ func (m *machine) open(ctx context.Context, uid int, config *system.Config, http
 	m.events.Served(uid)
 	return &tenantServer{served: d, machine: m, uid: uid}, nil
 }
+
+// toolIdle is how long an MCP server of a user's hooks goes on running without calls: users have servers of their own.
+const toolIdle = 10 * time.Minute
 
 // tenantServer is the server of a user; a hook of theirs that cannot be ended has the whole daemon start again.
 type tenantServer struct {

@@ -32,7 +32,8 @@ type machine struct {
 	t      *testing.T
 	root   string
 	daemon *exec.Cmd
-	log    *bytes.Buffer
+	tools  *exec.Cmd // what starts MCP servers
+	log    *serverLog
 	groups *cgroups // nil: processes stay in the test's own group
 }
 
@@ -48,7 +49,7 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	build := exec.Command("go", "build", "-trimpath", "-o", dir, "../../belay", "../../belay-hook", "../../belay-eval", "./testdata/try",
-		"./testdata/flood")
+		"./testdata/flood", "./testdata/probe")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", errors.Join(fmt.Errorf("%w: %s", err, out), os.RemoveAll(dir))
@@ -133,9 +134,10 @@ func newMachine(t *testing.T) *machine {
 		limit.Cur = limit.Max
 		_ = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
 	}
-	m := &machine{t: t, root: root, log: new(bytes.Buffer)}
+	m := &machine{t: t, root: root, log: new(serverLog)}
 	t.Cleanup(func() {
 		m.stop(syscall.SIGKILL)
+		m.stopTools()
 		_ = unix.Unmount(filepath.Join(root, "proc"), unix.MNT_DETACH)
 		_ = unix.Unmount(root, unix.MNT_DETACH)
 		_ = os.RemoveAll(root)
@@ -156,7 +158,7 @@ func newMachine(t *testing.T) *machine {
 	for user, uid := range map[string]int{"alice": alice, "bob": bob, "mallet": mallet} {
 		m.must(os.Chown(m.path("home", user), uid, uid))
 	}
-	for _, name := range []string{"try", "flood"} { // the others belay installs
+	for _, name := range []string{"try", "flood", "probe"} { // the others belay installs
 		program, err := os.ReadFile(filepath.Join(os.Getenv(inside), name))
 		m.must(err)
 		m.must(os.WriteFile(m.path("usr/local/bin", name), program, 0o755))

@@ -39,6 +39,6 @@ func verbs() map[string]func(args []string) error {
 		"stop": stop, "trace": trace, "peek": peek, "limit": limit, "enter": enter, "setuid": setuid, "settime": settime,
 		"http": speakHTTP, "raw": raw, "listen": listen, "ask": ask, "crowd": crowd, "huge": huge, "deaf": deaf,
 		"steady": steady, "rush": rush,
-		"pivot": pivot, "namespace": namespace, "mounted": mounted, "few": few,
+		"frame": frame, "pivot": pivot, "namespace": namespace, "mounted": mounted, "few": few,
 	}
 }
