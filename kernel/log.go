@@ -45,8 +45,8 @@ type Log interface {
 	Restrictions(ctx context.Context) (Restrictions, error)
 
 	// LogRemove removes the contents of the oldest events that were compacted, at most
-	// limit of them in one transaction, and returns how many are left to be removed.
-	// Their hashes stay.
+	// limit of them in one transaction, and returns how many are left to be removed. A store that
+	// keeps events in partitions may remove a whole one at once. Their hashes stay.
 	LogRemove(ctx context.Context, limit int) (left int64, err error)
 }
 

@@ -18,7 +18,8 @@ const Unnumbered = `{"seq":0,`
 // stampMember is how an encoded event carries the digest, behind its number.
 const stampMember = `"restrictions":"`
 
-// EncodeTexts returns the events as leaves, but for their numbers, one behind the other in buffer. It changes no event.
+// EncodeTexts returns the events as leaves, but for their numbers, one behind the other in buffer. It
+// changes no event.
 func EncodeTexts(buffer []byte, es []phases.Event) (texts [][]byte, used []byte, err error) {
 	texts = make([][]byte, len(es))
 	ends := make([]int, len(es))

@@ -55,8 +55,9 @@ func (s *Store) ApprovalByKey(ctx context.Context, kind approvals.Kind, key stri
 // Whether a pending item has run out is decided in Go and not by ends_ns, which is on the wall clock: see
 // approvals.Item.Left. Quotas bound how many there are.
 const (
-	pendingOfOwner = "SELECT " + approvalColumns + " FROM approvals a WHERE a.state = 'pending' AND a.credential = $1 AND a.kind = $2"
-	pendingOfAll   = "SELECT " + approvalColumns + " FROM approvals a WHERE a.state = 'pending'"
+	pendingOfOwner = "SELECT " + approvalColumns + " FROM approvals a WHERE a.state = 'pending' " +
+		"AND a.credential = $1 AND a.kind = $2"
+	pendingOfAll = "SELECT " + approvalColumns + " FROM approvals a WHERE a.state = 'pending'"
 )
 
 // pending reads the items that wait for a person at a time.
@@ -106,7 +107,8 @@ func (s *Store) ApprovalCounts(ctx context.Context, now leases.Instant) (map[app
 	return out, err
 }
 
-// approvalsSQL turns a query into a statement. Only constants become SQL text. What has run out is not for SQL to say.
+// approvalsSQL turns a query into a statement. Only constants become SQL text. What has run out is not for
+// SQL to say.
 func approvalsSQL(q *approvals.Query) (string, []any) {
 	sql, args := "SELECT "+approvalColumns+" FROM approvals a WHERE true", []any{}
 	and := func(cond string, a ...any) {
@@ -173,5 +175,6 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approva
 // dueFits reports whether an item fits DueAt and NotDueAt of a query.
 func dueFits(r *approvalRow, it *approvals.Item, q *approvals.Query) bool {
 	open := r.state == string(approvals.Pending) || r.state == string(approvals.Approved)
-	return (q.DueAt.IsZero() || open && r.ranOut(it, q.DueAt)) && (q.NotDueAt.IsZero() || !open || !r.ranOut(it, q.NotDueAt))
+	return (q.DueAt.IsZero() || open && r.ranOut(it, q.DueAt)) &&
+		(q.NotDueAt.IsZero() || !open || !r.ranOut(it, q.NotDueAt))
 }

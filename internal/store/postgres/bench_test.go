@@ -20,7 +20,7 @@ import (
 // verdict returns an event as an invocation writes one: about a kilobyte.
 func verdict(id string) phases.Event {
 	e := event(id)
-	e.Invocation, e.Phase, e.Runtime, e.Session, e.Agent, e.Tool = id, phases.PreTool, "claude-code", "session-1", "main", "exec"
+	e.Invocation, e.Phase, e.Runtime, e.Session, e.Agent, e.Tool = id, phases.PreTool, "r", "session-1", "main", "exec"
 	e.Decision, e.Input = "allow", jsontext.Value(`{"args":{"command":"`+strings.Repeat("go test ./... ", 50)+`"}}`)
 	return e
 }
@@ -35,7 +35,8 @@ func bare(b *testing.B, schema string, groups, size int) time.Duration {
 	defer c.Close(b.Context())
 	table := pgx.Identifier{schema, "bare"}.Sanitize()
 	if _, err := c.Exec(b.Context(), "CREATE TABLE IF NOT EXISTS "+table+
-		" (kernel int, seq bigint GENERATED ALWAYS AS IDENTITY, id bytea, time_ns bigint, body bytea, PRIMARY KEY (kernel, seq))"); err != nil {
+		" (kernel int, seq bigint GENERATED ALWAYS AS IDENTITY, id bytea, time_ns bigint, body bytea, "+
+		"PRIMARY KEY (kernel, seq))"); err != nil {
 		b.Fatal(err)
 	}
 	e := verdict("bare")
@@ -44,7 +45,8 @@ func bare(b *testing.B, schema string, groups, size int) time.Duration {
 		b.Fatal(err)
 	}
 	ids, times, bodies := make([][]byte, size), make([]int64, size), make([][]byte, size)
-	sql := "INSERT INTO " + table + " (kernel, id, time_ns, body) SELECT 1, * FROM unnest($1::bytea[], $2::bigint[], $3::bytea[])"
+	sql := "INSERT INTO " + table + " (kernel, id, time_ns, body) " +
+		"SELECT 1, * FROM unnest($1::bytea[], $2::bigint[], $3::bytea[])"
 	start := time.Now()
 	for n := range groups {
 		for i := range size {
@@ -57,8 +59,9 @@ func bare(b *testing.B, schema string, groups, size int) time.Duration {
 	return time.Since(start)
 }
 
-// BenchmarkCommit compares durable commits with bare inserts of the same bytes, in the same run: of one caller, and of
-// many, whose batches go together. Goals: at most 1.5 times as long; at least 80 % of the throughput.
+// BenchmarkCommit compares durable commits with bare inserts of the same bytes, in the same run: of one
+// caller, and of many, whose batches go together. Goals: at most 1.5 times as long; at least 80 % of the
+// throughput.
 func BenchmarkCommit(b *testing.B) {
 	o := pgtest.Options(b, "bench")
 	s := pgtest.Open(b, o)

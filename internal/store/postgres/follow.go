@@ -52,7 +52,7 @@ func followed(version int64, set *restrict.Set, now *shared, rows pgx.Rows) (*re
 	var b []byte
 	if now.version < version {
 		rows.Close()
-		return nil, rolledBack("the rows that restrict are of version %d, and were of version %d before", now.version, version)
+		return nil, wentBack(now.version, version)
 	}
 	_, err := pgx.ForEachRow(rows, []any{&n, &b}, func() (err error) {
 		if n != version+1 {
@@ -69,6 +69,10 @@ func followed(version int64, set *restrict.Set, now *shared, rows pgx.Rows) (*re
 		return nil, errGap()
 	}
 	return set, recorded(set, now)
+}
+
+func wentBack(now, before int64) error {
+	return rolledBack("the rows that restrict are of version %d, and were of version %d before", now, before)
 }
 
 // recorded compares a set with the digests that the row shared holds.
@@ -163,7 +167,7 @@ func (w *writer) load(ctx context.Context) error {
 		return err
 	}
 	if now.version < w.version {
-		w.lost = rolledBack("the rows that restrict are of version %d, and were of version %d before", now.version, w.version)
+		w.lost = wentBack(now.version, w.version)
 		return w.lost
 	}
 	w.version, w.set, w.single = now.version, set, single{wall: now.wall, version: now.stateVersion}

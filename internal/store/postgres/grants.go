@@ -46,8 +46,8 @@ func Grants(schema string, r Roles) string {
 	}
 	line("GRANT SELECT ON %s TO %s;", tables(schema, "kernels", "settings", "events", "tiles", "checkpoints", "lookup",
 		"lookup_blocks", "shared", "changes"), id(k))
-	line("GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %s;", tables(schema, "latches", "approvals", "leases", "runs", "state"),
-		id(k))
+	line("GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %s;", tables(schema, "latches", "approvals", "leases", "runs",
+		"state"), id(k))
 	for _, f := range kernelFunctions() {
 		line("GRANT EXECUTE ON FUNCTION %s.%s TO %s;", id(schema), id(f), id(k))
 	}

@@ -64,8 +64,8 @@ func (w *writer) behind(now *edge) error {
 	return nil
 }
 
-// take connects and takes the kernel's name. It returns the edge of the log as it is in the database. A transaction of
-// an earlier connection has ended then, or can only fail.
+// take connects and takes the kernel's name. It returns the edge of the log as it is in the database. A
+// transaction of an earlier connection has ended then, or can only fail.
 func (w *writer) take(ctx context.Context) (*edge, error) {
 	c, err := w.store.connect(ctx)
 	if err != nil {
@@ -89,8 +89,11 @@ func (w *writer) takeOver(ctx context.Context, c *pgx.Conn) (*edge, error) {
 			return nil, err
 		}
 	}
-	host, _ := os.Hostname()
 	o := &w.store.o
+	if err := o.compareClocks(ctx, c); err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
 	var h held
 	var size int64
 	var tail []byte
@@ -211,10 +214,39 @@ func (w *writer) renew() {
 	if w.ready(ctx) != nil {
 		return
 	}
-	if _, err := w.conn.Exec(ctx, "SELECT renew($1, $2)", w.held.kernel, w.held.fence); refusal(err) == codeFenced {
-		w.drop()
+	_, err := w.conn.Exec(ctx, "SELECT renew($1, $2)", w.held.kernel, w.held.fence)
+	if err == nil {
+		err = w.store.o.compareClocks(ctx, w.conn)
+	}
+	if refusal(err) == codeFenced || errors.Is(err, errClocks()) {
+		w.drop() // the next request asks for the name, and looks at the clocks, anew
 	}
 	w.dropBroken()
+}
+
+// clocksError is a class of errors for errors.Is: the clock of this machine differs from the server's.
+type clocksError struct{}
+
+func (clocksError) Error() string { return "clocks differ" }
+
+func errClocks() error { return clocksError{} }
+
+// compareClocks refuses a clock that is far from the server's. Leases and approvals end by the clock of the
+// kernel that looks: with clocks an hour apart one kernel would go on with what has ended for all others.
+func (o *Options) compareClocks(ctx context.Context, c *pgx.Conn) error {
+	before := o.Now()
+	var server time.Time
+	if err := c.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&server); err != nil {
+		return err
+	}
+	after := o.Now()
+	ahead := before.Sub(server) // at least, if it is
+	if behind := server.Sub(after); ahead > maxDifference || behind > maxDifference {
+		return fmt.Errorf("%w: this machine's says %s and the server's %s, and leases and approvals end by the clock; "+
+			"set both by one time server (NTP)", errClocks(), before.UTC().Format(time.RFC3339),
+			server.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
 
 // resolve finds out whether an attempt was committed whose answer was lost. It asks until it knows; callers whose

@@ -37,8 +37,8 @@ func commit(t *testing.T, s kernel.Store, b kernel.Batch) kernel.Receipt {
 	return r
 }
 
-// A kernel's name is for one process. A second one is refused, and says who has it; when the first has closed the store,
-// the next one goes on with its log.
+// A kernel's name is for one process. A second one is refused, and says who has it; when the first has
+// closed the store, the next one goes on with its log.
 func TestOneProcessForEachName(t *testing.T) {
 	o := pgtest.Options(t, "one")
 	first, err := postgres.Open(t.Context(), o)
@@ -85,7 +85,8 @@ func TestWhoLostTheNameCannotWrite(t *testing.T) {
 	second := pgtest.Open(t, o)
 	commit(t, second, batch("b"))
 	for _, b := range []kernel.Batch{batch("c"),
-		{Now: storetest.T0, Events: batch("d").Events, Latch: &kernel.Latch{Runtime: "r", Session: "s", Since: storetest.T0}}} {
+		{Now: storetest.T0, Events: batch("d").Events,
+			Latch: &kernel.Latch{Runtime: "r", Session: "s", Since: storetest.T0}}} {
 		if _, err := first.Commit(t.Context(), b); !errors.Is(err, kernel.ErrUnavailable) {
 			t.Errorf("the one that lost its name: %v", err)
 		}
@@ -102,8 +103,8 @@ func TestWhoLostTheNameCannotWrite(t *testing.T) {
 	}
 }
 
-// Connections are cut all the time while callers commit. Each batch is written once, or not at all and its caller knows;
-// a caller is told the number that its event has.
+// Connections are cut all the time while callers commit. Each batch is written once, or not at all and its
+// caller knows; a caller is told the number that its event has.
 func TestCutConnections(t *testing.T) {
 	p := pgtest.NewProxy(t)
 	o := pgtest.Options(t, "cut")

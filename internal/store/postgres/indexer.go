@@ -19,7 +19,8 @@ func tamperedOf(err error) *kernel.Tampered {
 	return t
 }
 
-// indexPause is how long the indexer leaves the database alone between two blocks; afterFailure is when it tries again.
+// indexPause is how long the indexer leaves the database alone between two blocks; afterFailure is when it
+// tries again.
 const (
 	indexPause   = 2 * time.Millisecond
 	afterFailure = 30 * time.Second
@@ -123,8 +124,8 @@ func (s *Store) indexBlock(ctx context.Context, next *int64) (more bool, err err
 		terms, sets = append(terms, t), append(sets, set)
 	}
 	return true, s.do(ctx, "store a block of the lookup", func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, "SELECT add_block($1, $2, $3, $4, $5, $6, $7)", s.writes.held.kernel, s.writes.held.fence, b.Number,
-			b.First, b.Last, terms, sets)
+		_, err := c.Exec(ctx, "SELECT add_block($1, $2, $3, $4, $5, $6, $7)", s.writes.held.kernel, s.writes.held.fence,
+			b.Number, b.First, b.Last, terms, sets)
 		return err
 	})
 }

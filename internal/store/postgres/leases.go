@@ -27,7 +27,8 @@ func clocks(at leases.Instant) []any {
 }
 
 // leaseRows reads leases and those above them: what they are worth depends on these.
-func (s *Store) leaseRows(ctx context.Context, where string, args []any, f func(*view, map[string]leases.Lease) error) error {
+func (s *Store) leaseRows(ctx context.Context, where string, args []any,
+	f func(*view, map[string]leases.Lease) error) error {
 	var list []*leaseRow
 	return s.readRows(ctx, "read leases", func(b *pgx.Batch) {
 		list = nil
@@ -102,7 +103,8 @@ func (s *Store) HeldLeases(ctx context.Context, h leases.Holder, at leases.Insta
 
 // leasesSQL turns a query into a statement. Only constants become SQL text.
 func leasesSQL(q *leases.Query) (string, []any) {
-	sql, args := "SELECT "+leaseColumns+" FROM leases l WHERE ($1::bytea IS NOT NULL AND $2::bigint IS NOT NULL AND $3::bigint IS NOT NULL)",
+	sql, args := "SELECT "+leaseColumns+" FROM leases l WHERE "+
+		"($1::bytea IS NOT NULL AND $2::bigint IS NOT NULL AND $3::bigint IS NOT NULL)",
 		clocks(q.At)
 	and := func(cond string, a ...any) {
 		for _, v := range a {

@@ -24,8 +24,8 @@ type Migrated struct {
 	Steps    []string // the files that were run
 }
 
-// Migrate makes the schema, or brings it up to date. It needs a role that may create a schema and owns it. Several may
-// run at once: one does the work.
+// Migrate makes the schema, or brings it up to date. It needs a role that may create a schema and owns it.
+// Several may run at once: one does the work.
 func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	if o.Kernel == "" {
 		o.Kernel = "migrate" // which takes no name
@@ -117,6 +117,6 @@ func checkSchema(ctx context.Context, c *pgx.Conn, schema string) error {
 	case slices.Equal(have, want[:min(len(have), len(want))]):
 		return fmt.Errorf("the schema %q has version %d, and this belay needs %d; %s", schema, len(have), last, advice)
 	}
-	return fmt.Errorf("the schema %q was migrated by halves: it has the steps %v, and this belay the steps %v; restore it from "+
-		"a backup, or %s", schema, have, want, advice)
+	return fmt.Errorf("the schema %q was migrated by halves: it has the steps %v, and this belay the steps %v; "+
+		"restore it from a backup, or %s", schema, have, want, advice)
 }

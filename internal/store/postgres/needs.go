@@ -127,8 +127,8 @@ const (
 	valuesByKey = "SELECT " + stateColumns + " FROM unnest($1::bytea[], $2::bytea[]) u (namespace, key) " +
 		"JOIN state s USING (namespace, key)"
 	approvalsByID  = "SELECT " + approvalColumns + " FROM approvals a WHERE a.id = ANY ($1::bytea[])"
-	approvalsByKey = "SELECT " + approvalColumns + " FROM unnest($1::bytea[], $2::bytea[]) u (kind, key) CROSS JOIN LATERAL " +
-		"(SELECT * FROM approvals b WHERE b.kind = u.kind AND b.key = u.key ORDER BY b.id DESC LIMIT 1) a"
+	approvalsByKey = "SELECT " + approvalColumns + " FROM unnest($1::bytea[], $2::bytea[]) u (kind, key) " +
+		"CROSS JOIN LATERAL (SELECT * FROM approvals b WHERE b.kind = u.kind AND b.key = u.key ORDER BY b.id DESC LIMIT 1) a"
 	pendingByOwner = "SELECT " + approvalColumns + " FROM approvals a WHERE (a.credential, a.kind) IN " +
 		"(SELECT * FROM unnest($1::bytea[], $2::bytea[])) AND a.state = 'pending'"
 	supersededOfOwners = "(SELECT b.credential, b.kind FROM approvals b WHERE b.id = ANY ($1::bytea[]) " +

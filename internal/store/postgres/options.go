@@ -42,6 +42,8 @@ type Options struct {
 	Hold             time.Duration // how long a kernel that is not heard of keeps its name; 0 means 15 seconds
 
 	ReadOnly bool // nothing is written, and the name is not taken
+
+	Now func() time.Time // the clock of this machine, which is compared with the server's; nil means time.Now
 }
 
 // TLS says how a connection over a network is protected. A socket in the file system needs nothing.
@@ -62,6 +64,8 @@ const (
 	maxHold       = 10 * time.Minute
 	maxNameBytes  = 63
 	schemaDefault = "belay"
+	maxIdle       = 5 * time.Second  // between two statements of a transaction: others may wait for it
+	maxDifference = 10 * time.Second // of the clock from the server's
 )
 
 func optionError(name, format string, args ...any) error {
@@ -97,6 +101,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Readers == 0 {
 		o.Readers = 4
 	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	for _, d := range []struct {
 		name            string
 		value           *time.Duration
@@ -117,8 +124,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// readDSN reads the file of a DSN. It holds a password: a file that others can read is refused. A link is followed, since
-// secrets are often mounted behind one.
+// readDSN reads the file of a DSN. It holds a password: a file that others can read is refused. A link is
+// followed, since secrets are often mounted behind one.
 func readDSN(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", optionError("dsn_file", "%s is not an absolute path", path)
@@ -189,7 +196,8 @@ func parseDSN(dsn string) (t target, err error) {
 		t.port = uint16(n)
 	}
 	for name, v := range map[string]string{"user": t.user, "host": t.host, "database": t.database} {
-		if v == "" || strings.ContainsRune(v, 0) || strings.Contains(v, ",") || name == "database" && strings.Contains(v, "/") {
+		if v == "" || strings.ContainsRune(v, 0) || strings.Contains(v, ",") ||
+			name == "database" && strings.Contains(v, "/") {
 			return t, optionError("dsn", "it names no %s, or more than one", name)
 		}
 	}
@@ -216,8 +224,8 @@ func (o *Options) config(t *target) (*pgx.ConnConfig, error) {
 		text += kv[0] + "=" + quote(kv[1]) + " "
 	}
 	if os.Getenv("PGSERVICE") != "" {
-		return nil, optionError("dsn", "nothing is taken from the environment, and PGSERVICE is set, which the client library "+
-			"would follow; start belay without it")
+		return nil, optionError("dsn", "nothing is taken from the environment, and PGSERVICE is set, which the client "+
+			"library would follow; start belay without it")
 	}
 	c, err := pgx.ParseConfig(text)
 	if err != nil {
@@ -230,7 +238,7 @@ func (o *Options) config(t *target) (*pgx.ConnConfig, error) {
 		"search_path":                         o.Schema + ", pg_temp",
 		"statement_timeout":                   milliseconds(o.StatementTimeout),
 		"lock_timeout":                        milliseconds(o.LockTimeout),
-		"idle_in_transaction_session_timeout": milliseconds(o.StatementTimeout),
+		"idle_in_transaction_session_timeout": milliseconds(min(o.StatementTimeout, maxIdle)),
 		"synchronous_commit":                  "on",
 		"timezone":                            "UTC",
 		"client_min_messages":                 "warning",
@@ -238,6 +246,11 @@ func (o *Options) config(t *target) (*pgx.ConnConfig, error) {
 	}
 	if t.socket {
 		return c, nil
+	}
+	// A kernel that vanished may hold the lock of what restricts: the server is to notice soon.
+	for name, v := range map[string]string{"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2",
+		"tcp_keepalives_count": "3", "tcp_user_timeout": "15000", "client_connection_check_interval": "2000"} {
+		c.RuntimeParams[name] = v
 	}
 	if o.TLS == Off {
 		if !t.local() {

@@ -55,8 +55,10 @@ func TestOptionsAreStrict(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.Host != "db.example" || c.Port != 5433 || c.User != "u" || c.Password != "geheim" || c.Database != "d" ||
-		c.TLSConfig == nil || c.TLSConfig.ServerName != "db.example" || c.TLSConfig.InsecureSkipVerify || len(c.Fallbacks) != 0 ||
-		o.Schema != "belay" || c.RuntimeParams["search_path"] != "belay, pg_temp" || c.RuntimeParams["lock_timeout"] != "5000" {
+		c.TLSConfig == nil || c.TLSConfig.ServerName != "db.example" || c.TLSConfig.InsecureSkipVerify ||
+		len(c.Fallbacks) != 0 ||
+		o.Schema != "belay" || c.RuntimeParams["search_path"] != "belay, pg_temp" ||
+		c.RuntimeParams["lock_timeout"] != "5000" {
 		t.Errorf("%+v, %v", o, c.RuntimeParams)
 	}
 }
@@ -73,7 +75,8 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Host != "/run/x" || c.User != "u" || c.Password != "" || c.Database != "d" || c.TLSConfig != nil || c.Port != 5432 {
+	if c.Host != "/run/x" || c.User != "u" || c.Password != "" || c.Database != "d" ||
+		c.TLSConfig != nil || c.Port != 5432 {
 		t.Errorf("host %s, user %s, password %q, database %s", c.Host, c.User, c.Password, c.Database)
 	}
 	t.Setenv("PGSERVICE", "evil")

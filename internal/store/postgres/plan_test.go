@@ -25,8 +25,8 @@ type plans struct {
 
 // grown are the tables that grow with use, or with time.
 func grown() []string {
-	return []string{"events", "tiles", "checkpoints", "lookup", "lookup_blocks", "changes", "latches", "approvals", "leases",
-		"runs", "state"}
+	return []string{"events", "tiles", "checkpoints", "lookup", "lookup_blocks", "changes", "latches", "approvals",
+		"leases", "runs", "state"}
 }
 
 func newPlans(t *testing.T) *plans {
@@ -61,7 +61,8 @@ func newPlans(t *testing.T) *plans {
 		}
 		_ = c.Close(ctx)
 	})
-	// A table with a page would be read as a whole whatever it is asked for: what counts is whether there is a way by an index.
+	// A table with a page would be read as a whole whatever it is asked for: what counts is whether there
+	// is a way by an index.
 	if _, err := c.Exec(t.Context(), "SET enable_seqscan = off"); err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +183,15 @@ func TestEveryStatementFindsItsRowsByAnIndex(t *testing.T) {
 	}
 }
 
-// Each query that `belay events query`, `belay lease list` and `belay approvals list` can make is answered by indexes.
+// Each query that `belay events query`, `belay lease list` and `belay approvals list` can make is answered
+// by indexes.
 func TestEveryQueryIsAnsweredByAnIndex(t *testing.T) {
 	p := newPlans(t)
 	now := time.Unix(1<<30, 0)
 	for name, q := range map[string]wire.Query{
 		"a session": {Session: "s"}, "an invocation": {Invocation: "i"}, "a tool": {Tool: "exec"}, "an agent": {Agent: "a"},
-		"a binding": {Binding: "b"}, "a kind": {Kind: phases.KindPolicy}, "a phase": {Phase: phases.PreTool}, "a type": {Type: "notice"},
+		"a binding": {Binding: "b"}, "a kind": {Kind: phases.KindPolicy}, "a phase": {Phase: phases.PreTool},
+		"a type":         {Type: "notice"},
 		"all but a type": {Except: "hook"}, "a time": {Since: now, Until: now.Add(time.Hour)},
 		"several": {Session: "s", Decision: "block", Type: "verdict", Since: now, After: 7, Before: 9, Except: "hook"},
 	} {
@@ -207,8 +210,10 @@ func TestEveryQueryIsAnsweredByAnIndex(t *testing.T) {
 			t.Errorf("leases, %s: reads all of %v", name, found)
 		}
 	}
-	for name, q := range map[string]approvals.Query{"all": {}, "pending": {State: approvals.Pending}, "of one": {Owner: "c"},
-		"by": {By: &approvals.Requester{Credential: "c"}, Kind: approvals.KindAsk}, "due": {DueAt: leases.Instant{Wall: now}},
+	for name, q := range map[string]approvals.Query{"all": {}, "pending": {State: approvals.Pending},
+		"of one": {Owner: "c"},
+		"by":     {By: &approvals.Requester{Credential: "c"}, Kind: approvals.KindAsk},
+		"due":    {DueAt: leases.Instant{Wall: now}},
 		"before": {Before: "x"}} {
 		sql, args := approvalsSQL(&q)
 		if found := scans(p.explain(name, sql, args)); len(found) > 0 {

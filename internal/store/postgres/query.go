@@ -274,8 +274,8 @@ func blockSQL(q *wire.Query, kernel int32, first, last int64) (string, []any) {
 	for i, t := range lookup.Terms(q) {
 		name := fmt.Sprint("t", i)
 		columns.WriteString(", " + name + ".events")
-		join.WriteString(" JOIN lookup " + name + " ON " + name + ".kernel = $1 AND " + name + ".block = b.block AND " + name +
-			".term = " + param(t) + " AND " + name + ".block BETWEEN $2 AND $3")
+		join.WriteString(" JOIN lookup " + name + " ON " + name + ".kernel = $1 AND " + name + ".block = b.block AND " +
+			name + ".term = " + param(t) + " AND " + name + ".block BETWEEN $2 AND $3")
 	}
 	if q.Except != "" {
 		columns.WriteString(", x.events")
@@ -289,6 +289,6 @@ func blockSQL(q *wire.Query, kernel int32, first, last int64) (string, []any) {
 		order = " DESC"
 	}
 	return "SELECT b.block" + columns.String() + " FROM lookup_blocks b" + join.String() +
-		" WHERE b.kernel = $1 AND b.block BETWEEN $2 AND $3 AND b.last_ns >= $4 AND b.first_ns < $5 ORDER BY b.block" + order +
-		" LIMIT $6", args
+		" WHERE b.kernel = $1 AND b.block BETWEEN $2 AND $3 AND b.last_ns >= $4 AND b.first_ns < $5 " +
+		"ORDER BY b.block" + order + " LIMIT $6", args
 }

@@ -54,18 +54,28 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context, *pgx.
 	return nil
 }
 
+// probeAll is how long a comparison of all rows that restrict counts for Probe. Those that a batch or a
+// read names are compared each time.
+const probeAll = time.Minute
+
 // Probe implements kernel.Store.
 func (s *Store) Probe(ctx context.Context, now time.Time) error {
-	err := s.submit(ctx, &request{batch: kernel.Batch{Now: now}})
-	if err == nil {
-		var r kernel.Restrictions
-		if r, err = s.Restrictions(ctx); err == nil && r.Tampered != nil {
-			err = r.Tampered
-		}
-	}
-	if err != nil {
+	if err := s.submit(ctx, &request{batch: kernel.Batch{Now: now}}); err != nil {
 		return unavailable("probe", err)
 	}
+	if at := s.compared.Load(); at != nil && time.Since(*at) < probeAll {
+		return nil
+	}
+	r, err := s.Restrictions(ctx)
+	if err == nil && r.Tampered != nil {
+		err = r.Tampered
+	}
+	if err != nil {
+		s.compared.Store(nil)
+		return unavailable("probe", err)
+	}
+	at := time.Now()
+	s.compared.Store(&at)
 	return nil
 }
 

@@ -28,8 +28,8 @@ type place struct {
 const (
 	latchColumns    = "l.runtime, l.session, l.since_ns, l.body"
 	approvalColumns = "a.id, a.kind, a.key, a.state, a.credential, a.runtime, a.session, a.agent, a.ends_ns, a.body"
-	leaseColumns    = "l.id, l.parent, l.depth, l.runtime, l.session, l.agent, l.credential, l.state, l.uses, l.max_uses, " +
-		"l.not_before_ns, l.expires_ns, l.boot, l.boot_from_ns, l.boot_until_ns, l.token, l.body"
+	leaseColumns    = "l.id, l.parent, l.depth, l.runtime, l.session, l.agent, l.credential, l.state, l.uses, " +
+		"l.max_uses, l.not_before_ns, l.expires_ns, l.boot, l.boot_from_ns, l.boot_until_ns, l.token, l.body"
 	runColumns   = "r.runtime, r.session, r.run, r.version, r.used_ns, r.metadata, r.retries"
 	stateColumns = "s.namespace, s.key, s.version, s.value"
 )

@@ -100,7 +100,8 @@ func (s *Store) HookState(ctx context.Context, namespace, key string) (out kerne
 	return out, err
 }
 
-const usageOfNamespace = "SELECT count(*), coalesce(sum(length(s.key) + length(s.value)), 0)::bigint FROM state s WHERE s.namespace = $1"
+const usageOfNamespace = "SELECT count(*), coalesce(sum(length(s.key) + length(s.value)), 0)::bigint " +
+	"FROM state s WHERE s.namespace = $1"
 
 // StateUsage implements kernel.Store.
 func (s *Store) StateUsage(ctx context.Context, namespace string) (u kernel.StateUsage, err error) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/gofrs/uuid/v5"
 	"github.com/jackc/pgx/v5"
@@ -14,7 +16,8 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// Store is a kernel.Store in a PostgreSQL database, as one kernel of those that share it. It is safe for concurrent use.
+// Store is a kernel.Store in a PostgreSQL database, as one kernel of those that share it. It is safe for
+// concurrent use.
 type Store struct {
 	o      Options
 	config *pgx.ConnConfig
@@ -22,6 +25,8 @@ type Store struct {
 	kernel int32
 	pool   *pgxpool.Pool // of connections that only read
 	sets   sets
+
+	compared atomic.Pointer[time.Time] // when Probe last compared all rows that restrict, and they were right
 
 	requests chan *request
 	writes   *writer // nil when the store is opened for reading only
@@ -164,8 +169,8 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// on runs f, which only reads, on a connection of the pool. When the connection turns out to be broken, as all of them are
-// after the server was away, it runs f again on another one.
+// on runs f, which only reads, on a connection of the pool. When the connection turns out to be broken, as
+// all of them are after the server was away, it runs f again on another one.
 func (s *Store) on(ctx context.Context, op string, f func(*pgxpool.Conn) error) error {
 	s.mu.RLock()
 	closed := s.closed

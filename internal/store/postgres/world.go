@@ -32,7 +32,8 @@ type single struct {
 	through, announced int64 // compaction of the kernel's own log
 }
 
-// world is the rows that a group is decided by, while no other kernel can change them. Rows are never changed in place.
+// world is the rows that a group is decided by, while no other kernel can change them. Rows are never
+// changed in place.
 type world struct {
 	kernel int32
 	hasher restrict.Hasher

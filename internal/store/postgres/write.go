@@ -36,10 +36,11 @@ const (
 	deleteValue    = "DELETE FROM state WHERE namespace = $1 AND key = $2 AND version = $3"
 	insertApproval = "INSERT INTO approvals (id, kind, key, state, credential, runtime, session, agent, ends_ns, body) " +
 		"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-	updateApproval = "UPDATE approvals SET state = $2, ends_ns = $3, body = $4 WHERE id = $1 AND state = $5 AND ends_ns = $6"
+	updateApproval = "UPDATE approvals SET state = $2, ends_ns = $3, body = $4 " +
+		"WHERE id = $1 AND state = $5 AND ends_ns = $6"
 	deleteApproval = "DELETE FROM approvals WHERE id = $1 AND state = $2 AND ends_ns = $3"
-	insertLease    = "INSERT INTO leases (id, parent, depth, runtime, session, agent, credential, state, uses, max_uses, " +
-		"not_before_ns, expires_ns, boot, boot_from_ns, boot_until_ns, token, body) " +
+	insertLease    = "INSERT INTO leases (id, parent, depth, runtime, session, agent, credential, state, uses, " +
+		"max_uses, not_before_ns, expires_ns, boot, boot_from_ns, boot_until_ns, token, body) " +
 		"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
 	updateLease = "UPDATE leases SET state = $2, uses = $3, expires_ns = $4, boot = $5, boot_from_ns = $6, " +
 		"boot_until_ns = $7 WHERE id = $1 AND state = $8 AND uses = $9 AND expires_ns = $10 AND $3 <= max_uses"
@@ -126,7 +127,8 @@ func approvalStatement(old, r *approvalRow) (string, []any) {
 	case r == nil:
 		return deleteApproval, []any{old.id, old.state, old.ends}
 	case old == nil:
-		return insertApproval, []any{r.id, r.kind, r.key, r.state, r.credential, r.runtime, r.session, r.agent, r.ends, r.body}
+		return insertApproval, []any{r.id, r.kind, r.key, r.state, r.credential, r.runtime, r.session, r.agent,
+			r.ends, r.body}
 	}
 	return updateApproval, []any{r.id, r.state, r.ends, r.body, old.state, old.ends}
 }
@@ -136,10 +138,11 @@ func leaseStatement(old, r *leaseRow) (string, []any) {
 	case r == nil:
 		return deleteLease, []any{old.id, old.state, old.uses}
 	case old == nil:
-		return insertLease, []any{r.id, r.parent, r.depth, r.runtime, r.session, r.agent, r.credential, r.state, r.uses, r.max,
-			r.notBefore, r.expires, r.boot, r.bootFrom, r.bootUntil, r.token, r.body}
+		return insertLease, []any{r.id, r.parent, r.depth, r.runtime, r.session, r.agent, r.credential, r.state, r.uses,
+			r.max, r.notBefore, r.expires, r.boot, r.bootFrom, r.bootUntil, r.token, r.body}
 	}
-	return updateLease, []any{r.id, r.state, r.uses, r.expires, r.boot, r.bootFrom, r.bootUntil, old.state, old.uses, old.expires}
+	return updateLease, []any{r.id, r.state, r.uses, r.expires, r.boot, r.bootFrom, r.bootUntil, old.state, old.uses,
+		old.expires}
 }
 
 // The ways in which the functions of the schema refuse; see the migrations.

@@ -94,14 +94,17 @@ func (w *writer) bounded() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), w.store.o.StatementTimeout+5*time.Second)
 }
 
-// work runs what is no batch. What it does may be done twice without harm, or is not known to have been done when the
-// connection breaks: callers of it are told that it failed.
+// work runs what is no batch, and may be done twice without harm: when the connection breaks, it is tried once more.
 func (w *writer) work(r *request) {
-	ctx, cancel := w.bounded()
-	defer cancel()
-	if r.err = w.ready(ctx); r.err == nil {
-		r.err = r.work(ctx, w.conn)
-		w.dropBroken()
+	for range 2 {
+		ctx, cancel := w.bounded()
+		if r.err = w.ready(ctx); r.err == nil {
+			r.err = r.work(ctx, w.conn)
+		}
+		cancel()
+		if w.dropBroken(); r.err == nil || w.conn != nil {
+			return
+		}
 	}
 }
 
@@ -375,7 +378,9 @@ func (w *writer) look(ctx context.Context, group []*request) (*world, error) {
 	var now shared
 	var own single
 	world := newWorld(w.held.kernel, nil, single{})
-	b.Queue("SELECT " + sharedColumns + " FROM lock_shared() s").QueryRow(func(r pgx.Row) error { return r.Scan(now.fields()...) })
+	b.Queue("SELECT " + sharedColumns + " FROM lock_shared() s").QueryRow(func(r pgx.Row) error {
+		return r.Scan(now.fields()...)
+	})
 	b.Queue("SELECT through, announced FROM kernels WHERE id = $1", w.held.kernel).QueryRow(func(r pgx.Row) error {
 		return r.Scan(&own.through, &own.announced)
 	})
