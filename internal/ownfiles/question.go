@@ -26,6 +26,10 @@ type payload struct {
 	Session    string         `json:"session_id"`
 	Transcript string         `json:"transcript_path"`
 	Agents     string         `json:"agent_transcript_path"`
+	HookEvent  jsontext.Value `json:"hook_event_name"`
+	Hook       jsontext.Value `json:"hook"`
+	Event      jsontext.Value `json:"event"`
+	Phase      jsontext.Value `json:"phase"`
 	Rest       jsontext.Value `json:",inline"`
 }
 
@@ -49,6 +53,7 @@ func ruleOf(question []byte, getenv func(string) string) *rule {
 	if r.text, err = texts(body); err != nil {
 		return &rule{}
 	}
+	r.calls = p.beforeCall(r.runtime, event)
 	r.homes, r.temps = homes(getenv), []string{"/tmp", "/var/tmp", "/dev/shm"}
 	for _, dir := range append([]string{p.CWD, p.Directory}, p.Roots...) {
 		r.project(dir)
@@ -70,6 +75,32 @@ func ruleOf(question []byte, getenv func(string) string) *rule {
 		}
 	}
 	return r
+}
+
+// beforeCall reports whether the question is about a call that has not run, or about a command of the person's in which
+// calls may stand. After a call the payload holds what the call has printed, such as the names of all files.
+func (p *payload) beforeCall(runtime string, event bool) bool {
+	name, before := p.HookEvent, []string(nil)
+	switch {
+	case !event:
+		name, before = p.Phase, []string{"pre_tool"}
+	case runtime == claudeCode:
+		before = []string{"PreToolUse", "PermissionRequest", "UserPromptExpansion"}
+	case runtime == "codex":
+		before = []string{"PreToolUse", "PermissionRequest"}
+	case runtime == "gemini-cli":
+		before = []string{"BeforeTool"}
+	case runtime == "cursor":
+		before = []string{"preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "beforeTabFileRead"}
+	case runtime == "opencode":
+		name, before = p.Event, []string{"tool.execute.before", "shell.env", "permission.ask", "permission.asked"}
+	case runtime == "openclaw":
+		name, before = p.Hook, []string{"before_tool_call", "resolve_exec_env"}
+	case runtime == "openclaw-interceptors":
+		name, before = p.Event, []string{"tool.before"}
+	}
+	var text string
+	return name.Kind() == '"' && json.Unmarshal(name, &text) == nil && slices.Contains(before, text)
 }
 
 // plain reports whether a session's name is one name of a file.

@@ -16,7 +16,8 @@ var errRefused = errors.New("a file that is not told")
 // rule says which files are told while one question is open. Paths are absolute and clean.
 type rule struct {
 	runtime     string   // that asks; "" for a program of its own
-	text        []byte   // the texts of the payload, and the scripts that were told
+	calls       bool     // the question is about commands that have not run
+	text        []byte   // the texts of the payload, and the scripts and skills that were told
 	homes       []string // of this user
 	near        []string // the directories that the payload names, and their real paths
 	projects    []string // real: those whose files a command may run
@@ -237,15 +238,24 @@ func (r *rule) isProject(dir, repository string) bool {
 }
 
 // runs reports whether a command of the call may run a file of that name: its name stands in the payload, or in a script
-// that was told. Some names a command need not say.
+// or skill that was told. Some programs read files that a command need not name.
 func (r *rule) runs(base string) bool {
+	var by []string
 	switch base {
-	case "GNUmakefile", "makefile", "Makefile", "justfile", "Justfile", ".justfile", "package.json", "__main__.py":
-		return true
+	case "GNUmakefile", "makefile", "Makefile":
+		by = []string{"make", "gmake"}
+	case "justfile", "Justfile", ".justfile":
+		by = []string{"just"}
+	case "package.json":
+		by = []string{"npm", "pnpm", "yarn", "bun"}
+	case "__main__.py":
+		by = []string{"-m"}
 	}
+	named := func(name string) bool { return says(r.text, name, ".-") }
 	ext := path.Ext(base)
-	return says(r.text, base, ".-") || (ext == ".py" || ext == ".js") && says(r.text, strings.TrimSuffix(base, ext), "-")
+	return r.calls && (named(base) || slices.ContainsFunc(by, named) ||
+		(ext == ".py" || ext == ".js") && says(r.text, strings.TrimSuffix(base, ext), "-"))
 }
 
-// ran notes a part of a script that was told: it may run others.
+// ran notes a part of a script or skill that was told: it may run others.
 func (r *rule) ran(part []byte) { r.text = append(r.text, part...) }

@@ -64,7 +64,7 @@ func (t *Teller) Read(r daemonapi.Read) daemonapi.Content {
 		return daemonapi.Content{} // it has become shorter, or cannot be read
 	}
 	c.Data = part
-	if r.For == files.Script {
+	if r.For == files.Script || r.For == files.Skill {
 		t.rule.ran(part)
 	}
 	return c
