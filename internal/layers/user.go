@@ -24,9 +24,9 @@ const MaxUser = 64 << 10
 // maxUserHooks bounds what one user has the daemon of all load.
 const maxUserHooks = 16
 
-// userPrefix begins the names of a user's hooks: state is kept by name, and no hook of the organisation is to find what
+// UserPrefix begins the names of a user's hooks: state is kept by name, and no hook of the organisation is to find what
 // a user's hook wrote.
-const userPrefix = "user-"
+const UserPrefix = "user-"
 
 // ParseUser reads a user's layer, which may only restrict. Errors are of class config.ErrConfig, in words of
 // user.yaml, with a line.
@@ -76,8 +76,8 @@ func inUser(err error) error {
 
 func userHook(f *config.File, b *config.Binding, at string) error {
 	switch {
-	case !strings.HasPrefix(b.Name, userPrefix):
-		return f.Errorf(at+"/name", "the name of a user's hook begins with %s, such as %s%s", userPrefix, userPrefix, b.Name)
+	case !strings.HasPrefix(b.Name, UserPrefix):
+		return f.Errorf(at+"/name", "the name of a user's hook begins with %s, such as %s%s", UserPrefix, UserPrefix, b.Name)
 	case !strings.HasPrefix(b.Module, "builtin:") && !strings.HasPrefix(b.Module, "sha256:"):
 		return f.Errorf(at+"/module", "a user's hook is builtin:NAME, or sha256:HEX of a hook that is installed: "+
 			"the daemon reads no file of a user's (`belay hook propose` brings one to a reviewer)")

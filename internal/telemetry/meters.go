@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -23,6 +24,8 @@ type meters struct {
 	turnTime  metric.Float64Histogram
 	fuel      metric.Int64Histogram
 	memory    metric.Int64Histogram
+
+	together string // hooks whose names begin with it are measured as one; "": none is
 }
 
 func newMeters(m metric.Meter) (*meters, error) {
@@ -57,7 +60,11 @@ func (m *meters) started(ctx context.Context, phase string) {
 }
 
 func (m *meters) hook(ctx context.Context, phase string, r *phases.HookReport) {
-	hook, at := attribute.String("belay.hook.name", name(r.Hook)), attribute.String("belay.phase", phase)
+	named := name(r.Hook)
+	if m.together != "" && strings.HasPrefix(r.Hook, m.together) {
+		named = ofUsers
+	}
+	hook, at := attribute.String("belay.hook.name", named), attribute.String("belay.phase", phase)
 	attrs := []attribute.KeyValue{hook, at, attribute.String("belay.hook.pass", string(r.Pass)),
 		attribute.String("belay.hook.decision", string(r.Decision))}
 	if r.Decision == phases.HookError {

@@ -41,6 +41,7 @@ type machine struct {
 	runners *toolrun.Runners     // start MCP servers of hooks, under a user of their own
 	stuck   func(hooks []string) // stops the daemon, to be started again
 	events  *machinelog.Log
+	loads   loads
 	report  confine.Report
 
 	logHost atomic.Pointer[machineHost] // where events writes, once that is open
@@ -83,6 +84,7 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	m.events = m.newMachineLog(report, config.Revision)
 	m.configs.seen = m.events.Believes
 	defer m.logUntilEnd(ctx)()
+	m.measure(ctx)
 	f := front.New(front.Options{HTTP: http, Frames: frames, Config: m.configs.now, Open: m.open, Known: m.known, Has: m.has,
 		Held: m.spaces.held, Refused: m.events.Refused, Logger: log})
 	fmt.Fprintf(a.Err, "belay: serving the users of this machine on %s\n", safe(m.places.Run))
@@ -236,6 +238,7 @@ func (m *machine) open(ctx context.Context, uid int, config *system.Config, http
 		return nil, err
 	}
 	m.events.Served(uid)
+	m.loads.begin(tenantLoad{d})
 	return &tenantServer{served: d, machine: m, uid: uid}, nil
 }
 
@@ -266,6 +269,7 @@ func (t *tenantServer) Serve(ctx context.Context) error {
 // Close implements front.Tenant.
 func (t *tenantServer) Close() error {
 	t.machine.leave(t.uid)
+	t.machine.loads.end(tenantLoad{t.served})
 	return t.served.Close()
 }
 
