@@ -72,18 +72,33 @@ func (u *userConfig) write() error {
 	if held != nil && !errors.Is(held, errTrustGone) {
 		return held
 	}
-	path, originPath := filepath.Join(u.dir, config.FileName), filepath.Join(u.dir, layers.OriginName)
-	if !bytes.Equal(src.Before, d.File) {
-		// A crash from here on leaves no hook that is taken for an approved one.
-		if err := replaceIf(originPath, src.Origin, d.Between); err != nil {
-			return err
-		}
-		src.Origin = d.Between
-	}
-	if err := replaceIf(path, src.Before, d.File); err != nil {
+	if err := u.replace(&src, d); err != nil {
 		return err
 	}
-	return cmp.Or(replaceIf(originPath, src.Origin, d.Origin), held)
+	return cmp.Or(replaceIf(filepath.Join(u.dir, layers.OriginName), src.Origin, d.Origin), held)
+}
+
+// replace puts the derived file in the place of the one before, under the lock of belay.yaml: a hook that a reviewer
+// approves meanwhile is bound there, and stays.
+func (u *userConfig) replace(src *layers.Sources, d *layers.Derived) error {
+	return statedir.Edit(filepath.Join(u.dir, config.FileName), strictyaml.MaxSize, func(old []byte) ([]byte, error) {
+		if !bytes.Equal(old, src.Before) {
+			src.Before = old
+			now, err := u.derived(*src)
+			if err != nil {
+				return nil, fmt.Errorf("the organisation's configuration: %w", err)
+			}
+			*d = *now
+		}
+		if !bytes.Equal(old, d.File) {
+			// A crash from here on leaves no hook that is taken for an approved one.
+			if err := replaceIf(filepath.Join(u.dir, layers.OriginName), src.Origin, d.Between); err != nil {
+				return nil, err
+			}
+			src.Origin = d.Between
+		}
+		return d.File, nil
+	})
 }
 
 // sources reads what the user's configuration is derived from.

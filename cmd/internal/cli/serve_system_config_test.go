@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/system"
+	"github.com/belay-hooks/belay/phases"
 )
 
 const orgConfig = `version: belay/v1
@@ -72,5 +75,46 @@ func TestReviewersFollowSystemConfig(t *testing.T) {
 	}
 	if m.leave(1000); len(m.users) != 0 {
 		t.Error("a user who left is still followed")
+	}
+}
+
+// Root changes the organisation's files while a reviewer's approvals bind hooks for the user. Each of these stays bound.
+func TestApprovalsWhileTheOrganisationsFileChanges(t *testing.T) {
+	u, at := organisationFiles(t)
+	if err := u.derive(); err != nil {
+		t.Fatal(err)
+	}
+	const approvals = 40
+	over := make(chan error, 1)
+	go func() {
+		for n := range approvals {
+			if err := config.EditFile(u.dir, func(src []byte) ([]byte, error) {
+				return config.AddBinding(src, config.Binding{Name: fmt.Sprint("approved-", n), Module: "builtin:command-guard", Capabilities: []string{},
+					Phases: []phases.Phase{phases.PreTool}})
+			}); err != nil {
+				over <- err
+				return
+			}
+		}
+		over <- nil
+	}()
+	for n := 0; ; n++ {
+		text := fmt.Sprintf("version: belay/v1\nhooks: [{name: organisation-%d, module: \"builtin:command-guard\", capabilities: []}]\n", n)
+		if err := errors.Join(os.WriteFile(at("belay.yaml"), []byte(text), 0o644), u.derive()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-over:
+			if err != nil {
+				t.Fatal(err)
+			}
+		default:
+			continue
+		}
+		break
+	}
+	f, _, err := config.Load(u.dir)
+	if err != nil || len(f.Hooks) != approvals+1 {
+		t.Errorf("%d hooks are bound, want %d: %v", len(f.Hooks), approvals+1, err)
 	}
 }
