@@ -153,16 +153,13 @@ func inForce(dir string) (string, error) {
 	if !daemonapi.SystemMode() {
 		return dir, nil
 	}
-	config, err := system.Load()
-	switch {
-	case errors.Is(err, system.ErrNone):
-		return dir, nil
+	switch on, err := system.Asked(system.Load, system.StateDir, os.Geteuid(), true); {
 	case err != nil:
 		return "", fmt.Errorf("%w: %w", ErrSick, err)
-	case config.AllowState || system.Above(system.StateDir, os.Geteuid()):
-		return dir, nil
+	case on:
+		return daemonapi.SystemDir, nil
 	}
-	return daemonapi.SystemDir, nil
+	return dir, nil
 }
 
 // SetToken gives the client the token of a role. It is not safe while requests run.

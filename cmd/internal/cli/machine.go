@@ -11,9 +11,8 @@ import (
 	"github.com/belay-hooks/belay/internal/system"
 )
 
-// onMachine reports whether the daemon of the machine is who is asked: the machine is in system mode, and no state
-// directory is named that counts. Root names one freely, others where system.yaml allows it. With an error nothing may
-// be asked: system.yaml is there and cannot be believed.
+// onMachine reports whether the daemon of the machine is who is asked; see system.Asked. With an error nothing may be
+// asked.
 func (a *App) onMachine() (bool, error) {
 	return a.machineUnless(a.state != "" || a.Getenv("BELAY_HOME") != "")
 }
@@ -24,14 +23,11 @@ func (a *App) machineUnless(named bool) (bool, error) {
 	if a.LoadSystem == nil && !daemonapi.SystemMode() {
 		return false, nil
 	}
-	config, err := a.loadSystem()
-	switch {
-	case errors.Is(err, system.ErrNone):
-		return false, nil
-	case err != nil:
-		return true, failureBy(err, "The machine is in system mode, and its configuration cannot be believed: every action is blocked until root has mended it.")
+	on, err := system.Asked(a.loadSystem, a.places().State, a.Geteuid(), named)
+	if err != nil {
+		return on, failureBy(err, "The machine is in system mode, and its configuration cannot be believed: every action is blocked until root has mended it.")
 	}
-	return !named || !system.Above(a.places().State, a.Geteuid()) && !config.AllowState, nil
+	return on, nil
 }
 
 // machineDaemon returns a client of the machine's daemon. Nothing stands in for it.
