@@ -101,7 +101,13 @@ func codexGuarded() []kase {
 				c.run("do as scripted")
 				c.run("again", "resume", "--last")
 			},
-			got: mustHear("belay (settings-guard)", ran)})
+			got: func(c *codexClient) string {
+				// In system mode the programs are in /usr/local/bin, whose loss the command guard refuses before.
+				if c.model.Has("belay (command-guard): mv would move away /usr/local/bin") {
+					return ran(c)
+				}
+				return mustHear("belay (settings-guard)", ran)(c)
+			}})
 	}
 	return out
 }

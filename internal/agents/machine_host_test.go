@@ -32,8 +32,9 @@ func newSystemHost(t *testing.T, added string) *host {
 	h := &host{t: t, bin: "/usr/local/bin", state: "/var/lib/belay/users/1501", system: true}
 	t.Cleanup(h.stop)
 	var err error
-	for _, dir := range append(managedDirs(), "/home/alice", "/home/bob", "/var/lib/belay/users", "/var/lib/belay/marks",
-		filepath.Join(h.bin, "belay-hook")) {
+	state, _ := filepath.Glob("/var/lib/belay/*")
+	old := append(managedDirs(), "/home/alice", "/home/bob", filepath.Join(h.bin, "belay-hook"))
+	for _, dir := range append(old, state...) {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	for dir, uid := range map[string]int{"/home/alice": alice, "/home/bob": bob} {

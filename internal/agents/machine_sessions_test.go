@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/agents"
 )
@@ -23,12 +25,12 @@ const inSystem = "on a machine in system mode"
 const systemVersion = "2.1.330"
 
 // systemClaude returns the client and a machine with its managed settings, or skips the test elsewhere.
-func systemClaude(t *testing.T) *claudeClient {
+func systemClaude(t *testing.T, added string) *claudeClient {
 	t.Helper()
 	if !machined() {
 		t.Skip("make test-system-agents runs this on a machine in system mode")
 	}
-	c := newClaude(t, newSystemHost(t, ""), claudeBinaries(t)[systemVersion], agents.System)
+	c := newClaude(t, newSystemHost(t, added), claudeBinaries(t)[systemVersion], agents.System)
 	c.connect()
 	return c
 }
@@ -76,7 +78,7 @@ func turns(prompt string, commands ...string) Script {
 
 // Two people work at the same time: each session is decided by belay, and stands in its own user's log alone.
 func TestSystemSessions(t *testing.T) {
-	c := systemClaude(t)
+	c := systemClaude(t, "")
 	c.model.scripts = []Script{
 		turns("alice works", "echo good > good.txt", denied, "git push origin main; echo ran > asked.txt", secretCommand),
 		turns("bob works", "echo bob > good.txt", "cat /home/alice/project/good.txt", denied),
@@ -118,7 +120,7 @@ func TestSystemSessions(t *testing.T) {
 
 // The daemon is away: nothing goes on, and the person reads what to do. When it is back, sessions go on.
 func TestSystemAway(t *testing.T) {
-	c := systemClaude(t)
+	c := systemClaude(t, "")
 	c.model.scripts = []Script{turns("", "echo ran > ran.txt")}
 	c.host.stop()
 	c.run("do as scripted")
@@ -140,7 +142,7 @@ func TestSystemAway(t *testing.T) {
 
 // The daemon is killed in the middle of a session, and comes back.
 func TestSystemRestart(t *testing.T) {
-	c := systemClaude(t)
+	c := systemClaude(t, "")
 	script := turns("", "echo first > first.txt", "echo ran > ran.txt", denied, secretCommand)
 	script.On = func(turn int) {
 		if turn == 1 {
@@ -173,7 +175,7 @@ func exitCode(err error) int {
 
 // A server of MCP from npm, which the client starts as the person: belay is told of its tools as it is of others.
 func TestSystemMCP(t *testing.T) {
-	c := systemClaude(t)
+	c := systemClaude(t, "")
 	server := filepath.Join(os.Getenv("BELAY_MCP"), "node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 	if _, err := os.Stat(server); err != nil {
 		t.Fatal(err)
@@ -240,4 +242,142 @@ func TestSystemAllowState(t *testing.T) {
 		record("Codex", codexVersion,
 			agents.Result{Group: inSystem, Case: k.name, Level: agents.System, Got: got, Note: note})
 	}
+}
+
+// Files in a home that only its user may enter are judged as those of any project: belay-hook tells the daemon what
+// lies in them.
+func TestSystemHome(t *testing.T) {
+	c := systemClaude(t, guarded)
+	c.write("ok.sh", "echo good > good.txt\n")
+	c.write("bad.sh", "echo '{}' > ~/.claude/settings.json; echo ran > ran.txt\n")
+	c.model.scripts = []Script{turns("", "sh ok.sh", "sh bad.sh")}
+	c.run("do as scripted")
+	c.saw(c.wrote("good.txt"), "a script in a home that only its user may enter runs without a question", "",
+		c.model.Outputs())
+	c.saw(!c.wrote("ran.txt") && c.model.Has("belay (settings-guard)"),
+		"a script there that would empty the person's settings does not run", "", c.model.Outputs())
+	c.saw(!strings.Contains(c.host.log.String(), "cannot be told"),
+		"belay warns of nothing that an honest client tells", "", c.host.log)
+}
+
+// No hook refuses what the agent does here: what it would reach is out of its user's reach.
+func TestSystemReach(t *testing.T) {
+	c := systemClaude(t, "")
+	c.host.stop()
+	const lax = "version: belay/v1\nhooks:\n  - name: redact-secret\n    module: builtin:redact-secret\n" +
+		"    capabilities: [find_secrets, \"rewrite:/result\"]\n"
+	if err := os.WriteFile("/etc/belay/belay.yaml", []byte(lax), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.host.start()
+	before := c.host.digest()
+	tries := []string{"echo '{}' > /etc/claude-code/managed-settings.json", "rm -f /etc/claude-code/managed-settings.json",
+		"mkdir -p /etc/claude-code/managed-settings.d && echo '{}' > /etc/claude-code/managed-settings.d/x.json",
+		"rm -rf /etc/belay /var/lib/belay", "echo > /etc/belay/belay.yaml", "rm -f /usr/local/bin/belay-hook",
+		"mv /usr/local/bin /tmp/bin", "rm -f /run/belay/belay.sock /run/belay/frame.sock",
+		"cat /var/lib/belay/users/1501/keys/events.key > key.txt", "pkill -9 belay; kill -9 $(pgrep -x belay)",
+		"belay reload > reload.txt", "belay latch clear claude-code x > clear.txt"}
+	c.model.scripts = []Script{turns("", append(tries, "echo good > good.txt", secretCommand)...)}
+	c.run("do as scripted")
+	c.saw(c.model.turns[""] > len(tries) && c.wrote("good.txt"),
+		"the agent tries to change, remove and stop what is belay's, and no hook refuses its commands", "", c.out)
+	c.saw(before == c.host.digest(), "its settings, programs, configuration and sockets are as before", "",
+		before, c.host.digest())
+	c.saw(c.text("key.txt")+c.text("reload.txt")+c.text("clear.txt") == "", "it reads no key, and decides nothing", "",
+		c.model.Outputs())
+	c.saw(claudeLeaked(c) == held && c.host.torn(alice) == "", "the daemon decides on, and the log is whole", "",
+		c.host.torn(alice))
+}
+
+// Root connects every runtime that has managed settings by one command, and a user's doctor finds them.
+func TestSystemConnect(t *testing.T) {
+	if !machined() {
+		t.Skip("make test-system-agents runs this on a machine in system mode")
+	}
+	h := newSystemHost(t, "")
+	if out, err := exec.Command(filepath.Join(h.bin, "belay"), "system", "connect", "--all").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	doctor, _ := runAs(t, alice, "/home/alice", nil, filepath.Join(h.bin, "belay"), "doctor")
+	for i, dir := range managedDirs() {
+		name := []string{"claude-code", "codex", "gemini-cli", "opencode"}[i]
+		found := regexp.MustCompile(`(?m)^ok +` + name + ` +asks belay about all \d+ events \(managed settings\)`).
+			MatchString(doctor)
+		files, _ := os.ReadDir(dir)
+		for _, f := range files {
+			info, err := f.Info()
+			if err != nil || info.Mode().Perm()&0o022 != 0 || info.Sys().(*syscall.Stat_t).Uid != 0 {
+				t.Errorf("%s/%s is not root's alone: %v", dir, f.Name(), info)
+			}
+		}
+		if !found || len(files) == 0 {
+			t.Errorf("%s, %d files:\n%s", name, len(files), doctor)
+		}
+	}
+}
+
+// digest is of all by which belay stands on the machine, beside what it writes itself.
+func (h *host) digest() string {
+	h.t.Helper()
+	out, err := exec.Command("sh", "-c", "cd / && find etc/belay etc/claude-code usr/local/bin run/belay "+
+		"-printf '%p %y %m %U %i\n' -type f -exec sha256sum {} + | sort").CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// What a client does without its plugins is not asked about in any mode. The person's own belay finds such a session.
+func TestSystemUnheard(t *testing.T) {
+	if !machined() {
+		t.Skip("make test-system-agents runs this on a machine in system mode")
+	}
+	c := newOpenCode(t, newSystemHost(t, ""), agents.System, turnsOf(openCodeBash("echo ran > ran.txt")))
+	c.connect()
+	c.run("do as scripted", "--pure")
+	time.Sleep(11 * time.Second) // sooner its first event may be on its way
+	out, err := runAs(t, alice, c.project, nil, "/usr/local/bin/belay", "status")
+	got := "red"
+	if !c.wrote("ran.txt") || !strings.Contains(out, "NOT HEARD OF") {
+		got = "nothing is red"
+		t.Errorf("%v\n%s\n%s", err, out, c.out)
+	}
+	record("OpenCode", "1.18.33", agents.Result{Group: logs, Case: "a session without plugins is red in `belay status`",
+		Level: agents.System, Got: got})
+}
+
+// Codex lets a call run whose belay-hook was killed. The session's own log, which belay-hook reads for the daemon when
+// the session ends, tells of it.
+func TestSystemUnasked(t *testing.T) {
+	if !machined() {
+		t.Skip("make test-system-agents runs this on a machine in system mode")
+	}
+	for _, k := range []struct{ name, script, want string }{
+		{"an undisturbed session finds nothing", "", "nothing found"},
+		{"a call whose belay-hook was killed is found", `case "$*" in *"--for PreToolUse "*) kill -9 $$;; esac`, "found"},
+	} {
+		c := newCodex(t, newSystemHost(t, ""), agents.System, do(shell("echo ran > ran.txt")))
+		c.connect(true)
+		if k.script != "" {
+			c.host.wrap(k.script)
+		}
+		c.run("do as scripted")
+		status, _ := runAs(t, alice, c.project, nil, "/usr/local/bin/belay", "status")
+		got := "nothing found"
+		if strings.Contains(c.host.events(alice), "unasked") {
+			got = "found"
+		}
+		if got != k.want || !c.wrote("ran.txt") {
+			t.Errorf("%s: %s\n%s\n%s\n%s", k.name, got, c.out, status, c.host.events(alice))
+		}
+		record("Codex", codexVersion, agents.Result{Group: logs, Case: k.name, Level: agents.System, Got: got})
+	}
+}
+
+// turnsOf is a script of one turn for each call.
+func turnsOf(calls ...Call) (s Script) {
+	for _, c := range calls {
+		s.Turns = append(s.Turns, Turn{Calls: []Call{c}})
+	}
+	return s
 }

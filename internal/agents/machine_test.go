@@ -62,8 +62,10 @@ func onMachine() (int, error) {
 		}
 		next.Path, next.Dir = testsOf, sourceOf+"/internal/agents"
 		next.Args[0] = testsOf
-		next.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
 		next.Env = insideEnv()
+		if err := enter(root); err != nil {
+			return 0, err
+		}
 	}
 	next.Stdin, next.Stdout, next.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := next.Run()
@@ -138,6 +140,20 @@ func mountMachine() (root string, err error) {
 	const users = "alice:x:1501:1501::/home/alice:/bin/bash\nbob:x:1502:1502::/home/bob:/bin/bash\n"
 	return root, errors.Join(err, addUsers(in("/etc/passwd"), users),
 		addUsers(in("/etc/group"), "alice:x:1501:\nbob:x:1502:\n"))
+}
+
+// enter makes root the root directory of this process. A chroot would not do: there no user may have a namespace, and
+// the sandbox of Codex needs one.
+func enter(root string) error {
+	const before = "/before"
+	err := os.Mkdir(filepath.Join(root, before), 0o700)
+	if err == nil {
+		err = unix.PivotRoot(root, filepath.Join(root, before))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", root, err)
+	}
+	return errors.Join(os.Chdir("/"), unix.Unmount(before, unix.MNT_DETACH), os.Remove(before))
 }
 
 // managedDirs are those of managed settings.

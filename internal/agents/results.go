@@ -150,14 +150,14 @@ func Summary(clients []Client) string {
 	for _, c := range clients {
 		fmt.Fprintf(&b, "\n%s %s\n", c.Name, c.Version)
 		for _, group := range firsts(c.Results, func(r Result) string { return r.Group }) {
-			fmt.Fprintf(&b, "  %-8s%s\n", "", strings.ToUpper(group))
+			fmt.Fprintf(&b, "  %-15s%s\n", "", strings.ToUpper(group))
 			for _, r := range c.Results {
 				if r.Group != group {
 					continue
 				}
-				fmt.Fprintf(&b, "  %-8s%s\n", r.Got, r.Case)
+				fmt.Fprintf(&b, "  %-15s%s\n", r.Got, r.Case)
 				if r.Note != "" {
-					fmt.Fprintf(&b, "  %-10s%s\n", "", r.Note)
+					fmt.Fprintf(&b, "  %-17s%s\n", "", r.Note)
 				}
 			}
 		}

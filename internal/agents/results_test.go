@@ -59,7 +59,8 @@ func TestOverInSystemMode(t *testing.T) {
 func TestSummary(t *testing.T) {
 	got := agents.Summary([]agents.Client{{Name: "Toy", Version: "1.2", Results: []agents.Result{
 		{Group: "verdict", Case: "a", Got: "held"}, {Group: "way past", Case: "w", Got: "open", Note: "n"}}}})
-	want := "\nToy 1.2\n          VERDICT\n  held    a\n          WAY PAST\n  open    w\n            n\n"
+	want := "\nToy 1.2\n" + strings.Repeat(" ", 17) + "VERDICT\n  held           a\n" +
+		strings.Repeat(" ", 17) + "WAY PAST\n  open           w\n" + strings.Repeat(" ", 19) + "n\n"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
