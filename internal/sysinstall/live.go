@@ -34,6 +34,7 @@ func (t *Tree) Live(ctx context.Context) []Row {
 		rows = append(rows, Row{What: "daemon", State: Good, Text: "answers"})
 	}
 	rows = append(append(rows, t.toolsSocket()), toolsRows(ctx)...)
+	rows = append(rows, unitRows(ctx)...)
 	report, err := confine.ReadReport(system.StateDir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -159,3 +159,25 @@ func TestStatusOfTheProcess(t *testing.T) {
 		t.Errorf("this process: %v", got)
 	}
 }
+
+func TestDropInsThatTakeWallsAway(t *testing.T) {
+	walls := wallsOf(unit(Service))
+	var shown strings.Builder
+	for name, value := range walls {
+		shown.WriteString(name + "=" + value + "\n")
+	}
+	if len(walls) < 18 || walls["ProtectSystem"] != "strict" || walls["User"] != system.User {
+		t.Errorf("walls: %v", walls)
+	}
+	if rows := missingWalls(walls, []byte(shown.String()+"TasksMax=5000\n")); len(rows) != 0 {
+		t.Errorf("red without a reason: %+v", rows)
+	}
+	text := strings.Replace(shown.String(), "ProtectHome=yes\n", "ProtectHome=no\n", 1)
+	rows := missingWalls(walls, []byte(text))
+	if len(rows) != 1 || rows[0].State != Bad || !strings.Contains(rows[0].Text, "ProtectHome=no (the unit says yes)") {
+		t.Errorf("without ProtectHome: %+v", rows)
+	}
+	if rows := missingWalls(walls, []byte(strings.Replace(shown.String(), "ProtectProc=invisible\n", "", 1))); len(rows) != 0 {
+		t.Errorf("a systemd that does not know ProtectProc: %+v", rows)
+	}
+}

@@ -393,8 +393,13 @@ func dropIns(m *machine) {
 	}
 	m.write(dropIn, "[Service]\nNoNewPrivileges=no\nSystemCallFilter=\nCapabilityBoundingSet=~\n", 0o644)
 	m.restart()
-	if got := m.red(); got != "unit" {
+	if got := m.red(); got != "drop-in unit" {
 		m.t.Errorf("a unit without its walls: red is %q", got)
+	}
+	m.write(dropIn, "[Service]\nProtectHome=no\nPrivateTmp=no\n", 0o644)
+	m.restart()
+	if got := m.red(); got != "drop-in" {
+		m.t.Errorf("a unit without one of its walls: red is %q", got)
 	}
 	m.must(os.RemoveAll(m.path(filepath.Dir(dropIn))))
 	m.restart()
