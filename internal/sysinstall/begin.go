@@ -87,7 +87,7 @@ func (t *Tree) recover() error {
 func (t *Tree) sweep() error {
 	var bases []string
 	for _, it := range items(Policy{}, nil) {
-		bases = append(bases, path.Base(it.path))
+		bases = append(bases, path.Base(it.path), tryPrefix+path.Base(it.path))
 	}
 	bases = append(bases, path.Base(ManifestFile))
 	swept := map[string]bool{}

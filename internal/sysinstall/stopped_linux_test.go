@@ -443,7 +443,7 @@ func TestALockWithoutItsFileIsNone(t *testing.T) {
 // What an upgrade puts back is what answered last, not what a killed upgrade before it left.
 func TestAnUpgradeAfterAKilledOneIsPutBack(t *testing.T) {
 	needsRoot(t)
-	for _, n := range []int{20, 30, 40, 50} {
+	for _, n := range []int{3, 20, 30, 40, 50} {
 		tree := image(t)
 		install(t, tree, options(t, "v1.0.0"))
 		older(t, tree, unitDir+"/belay.service")
