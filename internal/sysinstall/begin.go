@@ -18,18 +18,13 @@ import (
 // begin keeps other commands out until unlock, takes back what a stopped upgrade left, and plans anew: what the plan
 // saw before may have been another command's half-done work.
 func (p *Plan) begin() (unlock func(), err error) {
-	t := p.tree
 	var made []string
-	for _, dir := range []string{"/etc", system.ConfigDir} { // the lock lies there
-		err := t.mkdir(dir, 0o755, t.owner, t.group())
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-		if err == nil {
-			made = append(made, dir)
+	for _, s := range p.Steps {
+		if s.Action == Make && (s.Path == "/etc" || s.Path == system.ConfigDir) {
+			made = append(made, s.Path)
 		}
 	}
-	if unlock, err = t.lock(lockFile); err != nil {
+	if unlock, err = p.tree.begin(); err != nil {
 		return nil, err
 	}
 	fresh, err := p.again()
@@ -38,12 +33,27 @@ func (p *Plan) begin() (unlock func(), err error) {
 		return nil, err
 	}
 	for i, s := range fresh.Steps {
-		if slices.Contains(made, s.Path) {
+		if slices.Contains(made, s.Path) && s.Action == Keep {
 			fresh.Steps[i].Action, fresh.Steps[i].done = Make, true
 		}
 	}
 	*p = *fresh
 	return unlock, nil
+}
+
+// begin keeps other commands out until unlock. The lock lies in a directory that it makes where it is missing: a removal
+// without a lock could take away that of an installation.
+func (t *Tree) begin() (unlock func(), err error) {
+	for _, dir := range []string{"/etc", system.ConfigDir} {
+		if err := t.mkdir(dir, 0o755, t.owner, t.group()); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	unlock, err = t.lock(lockFile)
+	if errors.Is(err, fs.ErrNotExist) { // a removal took the directory away by now
+		return nil, busy()
+	}
+	return unlock, err
 }
 
 func (p *Plan) again() (*Plan, error) {

@@ -40,6 +40,10 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Class, e.Cause}
 }
 
+func busy() error {
+	return &Error{Reason: ErrBusy.Error(), Advice: "Wait until it is through.", Class: ErrBusy}
+}
+
 func unsafe(path, reason, advice string) error {
 	return &Error{Path: path, Reason: reason, Advice: advice, Class: ErrUnsafe}
 }

@@ -82,10 +82,7 @@ func (t *Tree) PlanRemoval(purge bool) (*Removal, error) {
 // Apply carries the removal out. What is gone by now is no error. units is nil where nothing runs.
 func (r *Removal) Apply(ctx context.Context, units Units) error {
 	t := r.tree
-	unlock, err := t.lock(lockFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		unlock, err = func() {}, nil // nothing is installed
-	}
+	unlock, err := t.begin()
 	if err != nil {
 		return err
 	}
@@ -135,9 +132,7 @@ func (r *Removal) Apply(ctx context.Context, units Units) error {
 	if err := t.remove(lockFile, false); err != nil {
 		return err
 	}
-	if r.purge {
-		_ = t.remove(system.ConfigDir, true) // the same
-	}
+	_ = t.remove(system.ConfigDir, true) // the same; what the operator keeps is there
 	return nil
 }
 

@@ -441,7 +441,7 @@ func (t *Tree) lock(name string) (unlock func(), err error) {
 		err = unix.EWOULDBLOCK // a removal took this file away meanwhile: another one may be locked by now
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = &Error{Reason: ErrBusy.Error(), Advice: "Wait until it is through.", Class: ErrBusy}
+		err = busy()
 	}
 	if err != nil {
 		return nil, errors.Join(err, unix.Close(file))
