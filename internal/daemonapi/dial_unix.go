@@ -8,11 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 )
 
-// dial connects to a unix socket. The system answers at once whether a process listens, so that no time
-// bounds it. The error is that of the system, or of ctx.
-func dial(ctx context.Context, path string) (Conn, error) {
+// dial connects to a unix socket. The system answers at once whether a process listens. Where that takes in no more
+// connections, it waits for a place at most as long as wait. The error is that of the system, or of ctx.
+func dial(ctx context.Context, path string, wait time.Duration) (Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -20,11 +21,9 @@ func dial(ctx context.Context, path string) (Conn, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("socket", err)
 	}
-	for {
-		err = syscall.Connect(fd, &syscall.SockaddrUnix{Name: path})
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
+	err = connect(fd, path)
+	if errors.Is(err, syscall.EAGAIN) && wait >= time.Millisecond {
+		err = connectLater(ctx, fd, path, wait)
 	}
 	if err != nil && !errors.Is(err, syscall.EISCONN) { // connected by the call that was interrupted
 		_ = syscall.Close(fd)
@@ -32,6 +31,32 @@ func dial(ctx context.Context, path string) (Conn, error) {
 	}
 	// The runtime waits for a descriptor that does not block, and keeps its deadlines.
 	return os.NewFile(uintptr(fd), path), nil
+}
+
+func connect(fd int, path string) error {
+	for {
+		err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: path})
+		if !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
+// connectLater waits for a place. The system gives one to those who wait in their order, and to those who only try
+// again by luck: who floods tries the most.
+func connectLater(ctx context.Context, fd int, path string, wait time.Duration) error {
+	if end, ok := ctx.Deadline(); ok {
+		wait = max(time.Millisecond, min(wait, time.Until(end)))
+	}
+	timeout := syscall.NsecToTimeval(int64(wait))
+	if err := syscall.SetsockoptTimeval(fd, syscall.SOL_SOCKET, syscall.SO_SNDTIMEO, &timeout); err != nil {
+		return err
+	}
+	if err := syscall.SetNonblock(fd, false); err != nil {
+		return err
+	}
+	err := connect(fd, path)
+	return errors.Join(err, syscall.SetNonblock(fd, true))
 }
 
 // socket makes a stream socket that does not block, and that no program gets which this one starts.

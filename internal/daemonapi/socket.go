@@ -46,6 +46,10 @@ func PeerError(format string, args ...any) error {
 // DialTime bounds how long connecting takes.
 const DialTime = 5 * time.Second
 
+// placeTime is how long a caller of the machine's daemon waits while another user's connections take all places of those
+// who wait to be accepted. The daemon makes some free within milliseconds.
+const placeTime = 2 * time.Second
+
 // Socket connects to the daemon's socket, and to nothing else: the socket and its directory
 // belong to this process's user, others cannot write to the directory, and the process that
 // listens runs as that user. For the machine's sockets that user is root, for whom systemd listens.
@@ -54,22 +58,22 @@ type Socket struct {
 	Path string
 
 	UID  int                             // the user; a test puts another one
+	Wait time.Duration                   // for a place, where all that wait to be accepted are taken; at least 1 ms, or none
 	Peer func(syscall.Conn) (int, error) // who listens at the other end
 }
 
 // SocketAt returns the socket at a path, without looking at it.
 func SocketAt(path string) *Socket {
-	uid := os.Geteuid()
 	if machineSocket(path) {
-		uid = 0
+		return &Socket{Path: path, UID: 0, Peer: peercred.UID, Wait: placeTime}
 	}
-	return &Socket{Path: path, UID: uid, Peer: peercred.UID}
+	return &Socket{Path: path, UID: os.Geteuid(), Peer: peercred.UID}
 }
 
 // Dial returns a connection on which nothing was sent yet. The error is ErrPeer, or that of
 // connecting.
 func (s *Socket) Dial(ctx context.Context) (Conn, error) {
-	conn, err := dial(ctx, s.Path)
+	conn, err := dial(ctx, s.Path, s.Wait)
 	if err != nil {
 		return nil, err
 	}

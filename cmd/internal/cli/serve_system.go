@@ -79,7 +79,7 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 		configs: &systemConfigs{load: a.loadSystem, config: config, at: time.Now()},
 		turns:   server.NewTurns(max(1, runtime.NumCPU()-1)),
 		runners: toolrun.NewRunners(system.ToolsSocket),
-		spaces:  &spaces{dir: func(uid int) string { return system.UserDir(a.places().State, uid) }, seen: map[int]space{}},
+		spaces:  &spaces{dir: func(uid int) string { return system.UserDir(a.places().State, uid) }, full: map[int]error{}},
 		stuck:   func(hooks []string) { once.Do(func() { left = hooks; stop() }) }, report: report}
 	m.events = m.newMachineLog(report, config.Revision)
 	m.configs.seen = m.events.Believes
@@ -169,12 +169,14 @@ func (a *App) activated() (http, frames net.Listener, err error) {
 }
 
 // freshFor is how long system.yaml is believed without another look.
-const freshFor = time.Second
+const freshFor = 2 * followEvery
 
-// systemConfigs reads system.yaml at most once a second. Safe for concurrent use.
+// systemConfigs knows what system.yaml says. Safe for concurrent use.
 type systemConfigs struct {
 	load func() (*system.Config, error)
 	seen func(*system.Config, error) // is told of each look; nil: none is
+
+	loading sync.Mutex // one look at a time
 
 	mu     sync.Mutex
 	config *system.Config
@@ -182,22 +184,34 @@ type systemConfigs struct {
 	at     time.Time
 }
 
-func (c *systemConfigs) now() (*system.Config, error) { return c.within(freshFor) }
+// now returns what the last look has found, and looks by itself only where watch, which does so each second, is late. The
+// result is the same pointer while the file is the same.
+func (c *systemConfigs) now() (*system.Config, error) {
+	c.mu.Lock()
+	config, err, age := c.config, c.err, time.Since(c.at)
+	c.mu.Unlock()
+	if age > freshFor {
+		return c.fresh()
+	}
+	return config, err
+}
 
-// fresh reads system.yaml in any case.
-func (c *systemConfigs) fresh() (*system.Config, error) { return c.within(-1) }
-
-func (c *systemConfigs) within(age time.Duration) (*system.Config, error) {
+// fresh reads system.yaml in any case. Those who ask for now do not wait for that.
+func (c *systemConfigs) fresh() (*system.Config, error) {
+	c.loading.Lock()
+	defer c.loading.Unlock()
+	at := time.Now()
+	config, err := c.load()
+	if c.seen != nil {
+		c.seen(config, err)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.at) > age {
-		c.config, c.err = c.load()
-		c.at = time.Now()
-		if c.seen != nil {
-			c.seen(c.config, c.err)
-		}
+	if err == nil && c.err == nil && c.config != nil && config.Revision != "" && config.Revision == c.config.Revision {
+		config = c.config
 	}
-	return c.config, c.err
+	c.config, c.err, c.at = config, err, at
+	return config, err
 }
 
 func (m *machine) has(uid int) bool {
@@ -217,6 +231,9 @@ func (m *machine) known() (int, error) {
 func (m *machine) open(ctx context.Context, uid int, config *system.Config, http, frames net.Listener) (front.Tenant, error) {
 	dir := system.UserDir(m.places.State, uid)
 	known := m.has(uid)
+	if err := m.spaces.look(uid, config); err != nil {
+		return nil, &front.HeldError{Why: err.Error()}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -227,9 +244,10 @@ func (m *machine) open(ctx context.Context, uid int, config *system.Config, http
 	if err != nil {
 		return nil, err
 	}
+	log := slog.New(newFewLines(m.log.Handler())).With(slog.Int("uid", uid))
 	options := m.options
 	options.startTool, options.toolIdle = m.runners.For(uid), toolIdle
-	d, err := m.a.openServed(ctx, m.log.With(slog.Int("uid", uid)), m.tel, options, server.Options{Dir: dir,
+	d, err := m.a.openServed(ctx, log, m.tel, options, server.Options{Dir: dir,
 		User: nameOf(uid), Running: config.Limits.Running, Queue: config.Limits.Waiting, Conns: config.Limits.Connections,
 		Tenant: &server.Tenant{UID: uid, HTTP: http, Frames: frames, Share: m.turns.Share(), Problem: u.problem,
 			SetLayer: u.setLayer, LayerProblem: u.layerProblem, Machine: m.standing}})

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,32 +23,40 @@ const spaceEvery = 5 * time.Second
 type spaces struct {
 	dir func(uid int) string
 
-	mu   sync.Mutex
-	seen map[int]space
+	mu   sync.Mutex // not held while a directory is looked at
+	full map[int]error
 }
 
-type space struct {
-	at   time.Time
-	held error
-}
-
-// held says why a user is not served, by a look that is not older than spaceEvery.
-func (s *spaces) held(uid int, config *system.Config) error {
+// held says why a user is not served, by the last look.
+func (s *spaces) held(uid int, _ *system.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last, ok := s.seen[uid]; ok && time.Since(last.at) < spaceEvery {
-		return last.held
-	}
-	now := space{at: time.Now()}
+	return s.full[uid]
+}
+
+// users are those who are held.
+func (s *spaces) users() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.full))
+}
+
+// look finds out whether a user is held. It walks the user's directory, and so takes as long as that is large.
+func (s *spaces) look(uid int, config *system.Config) (held error) {
 	most := int64(config.Limits.StateMiB) << 20
 	if size, err := sizeOf(s.dir(uid)); err != nil {
-		now.held = errors.New("the state of this user cannot be looked at: root finds the reason with `belay system status`")
+		held = errors.New("the state of this user cannot be looked at: root finds the reason with `belay system status`")
 	} else if size >= most {
-		now.held = fmt.Errorf("the state of this user has reached %d MiB, limits.state_mib of %s: root compacts the log with "+
+		held = fmt.Errorf("the state of this user has reached %d MiB, limits.state_mib of %s: root compacts the log with "+
 			"`belay --state %s events compact`, or raises the limit", config.Limits.StateMiB, system.ConfigFile, s.dir(uid))
 	}
-	s.seen[uid] = now
-	return now.held
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.full, uid)
+	if held != nil {
+		s.full[uid] = held
+	}
+	return held
 }
 
 // sizeOf sums the files below a directory; one that does not exist has none.
@@ -78,10 +88,16 @@ func (m *machine) bound(ctx context.Context, config func() (*system.Config, erro
 		case <-tick.C:
 		}
 		c, unsound := config()
-		for _, uid := range users() {
+		open := users()
+		for _, uid := range m.spaces.users() { // whose servers are not open: there may be room again
+			if unsound == nil && !slices.Contains(open, uid) {
+				_ = m.spaces.look(uid, c)
+			}
+		}
+		for _, uid := range open {
 			err := unsound
 			if err == nil {
-				err = errors.Join(c.MayAsk(uid, system.Directory{}), m.spaces.held(uid, c))
+				err = errors.Join(c.MayAsk(uid, system.Directory{}), m.spaces.look(uid, c))
 			}
 			if err != nil {
 				m.log.LogAttrs(ctx, slog.LevelError, "a user is not served any more", slog.Int("uid", uid), slog.Any("error", err))

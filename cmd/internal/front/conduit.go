@@ -53,6 +53,14 @@ func (c *conduit) Accept() (net.Conn, error) {
 
 // Close implements net.Listener, and ends the connections that wait.
 func (c *conduit) Close() error {
+	for _, conn := range c.end() {
+		_ = conn.Close()
+	}
+	return nil
+}
+
+// end is Close for one who answers the connections that wait.
+func (c *conduit) end() (waiting []net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
@@ -62,9 +70,9 @@ func (c *conduit) Close() error {
 	for {
 		select {
 		case conn := <-c.conns:
-			_ = conn.Close()
+			waiting = append(waiting, conn)
 		default:
-			return nil
+			return waiting
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 
 const (
 	mostRefusing = 64                     // connections that are being told why at once; others are closed at once
+	mostTold     = 16                     // of one user in each second; others are closed at once
 	refuseTime   = 250 * time.Millisecond // for the answer, and as long for the rest of the question
 	maxRest      = 64 << 10               // bytes of a question that are read and not looked at
 	sayEvery     = 10 * time.Second       // how often the log names one user at most
@@ -32,11 +33,13 @@ type refusals struct {
 	told  func(Refusal) // nil: none is told
 	slots chan struct{}
 
-	mu     sync.Mutex
-	named  map[int]*refused
-	window time.Time // since when said counts
-	said   int       // lines
-	unsaid int       // refusals without one, and of users who are not remembered
+	mu      sync.Mutex
+	since   time.Time   // of the second in which telling counts
+	telling map[int]int // by uid
+	named   map[int]*refused
+	window  time.Time // since when said counts
+	said    int       // lines
+	unsaid  int       // refusals without one, and of users who are not remembered
 }
 
 type refused struct {
@@ -45,7 +48,7 @@ type refused struct {
 }
 
 func newRefusals(log *slog.Logger, told func(Refusal)) *refusals {
-	return &refusals{log: log, told: told, slots: make(chan struct{}, mostRefusing), named: map[int]*refused{}}
+	return &refusals{log: log, told: told, slots: make(chan struct{}, mostRefusing), named: map[int]*refused{}, telling: map[int]int{}}
 }
 
 // refuse ends a connection with the reason, without waiting for it.
@@ -53,6 +56,10 @@ func (r *refusals) refuse(conn net.Conn, framed bool, uid int, why error) {
 	r.say(uid, why)
 	if r.told != nil {
 		r.told(refusalOf(uid, framed, why))
+	}
+	if !r.tells(uid) {
+		_ = conn.Close()
+		return
 	}
 	select {
 	case r.slots <- struct{}{}:
@@ -74,6 +81,19 @@ func (r *refusals) refuse(conn net.Conn, framed bool, uid int, why error) {
 		_ = conn.SetDeadline(time.Now().Add(refuseTime))
 		_, _ = io.CopyN(io.Discard, conn, maxRest)
 	}()
+}
+
+// tells reports whether a user is told why, and counts it: one who connects without end costs no more than accepting
+// that, and keeps no place from another one who is to be told.
+func (r *refusals) tells(uid int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := time.Now(); now.Sub(r.since) >= time.Second {
+		clear(r.telling)
+		r.since = now
+	}
+	r.telling[uid]++
+	return r.telling[uid] <= mostTold
 }
 
 // refusal is what stands on the connection: a problem, in the form of its socket.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -329,5 +330,70 @@ func TestHeld(t *testing.T) {
 	}
 	if n := r.opened.Load(); got != "1000 hello\n" || n != 3 {
 		t.Errorf("%q; %d servers were opened", got, n)
+	}
+}
+
+// While it takes long to find out about one user, such as who is in a group, others are served, and the connections of
+// that one wait.
+func TestLookingKeepsNoOtherWaiting(t *testing.T) {
+	slow := make(chan struct{})
+	r := startWith(t, func(o *front.Options) {
+		o.Directory = system.Directory{ByUID: func(uid string) (*user.User, error) {
+			if uid == "1000" {
+				<-slow
+			}
+			return &user.User{Uid: uid, Username: "u" + uid}, nil
+		}, Groups: func(*user.User) ([]string, error) { return nil, nil }}
+	})
+	config, err := system.Parse([]byte("version: belay-system/v1\nusers: {allow: [u1000, u1001]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.config.Store(config)
+	c := r.dial(t, 1000, daemonapi.SocketName)
+	defer c.Close()
+	fmt.Fprintln(c, "hello")
+	time.Sleep(10 * time.Millisecond)
+	if got := r.ask(t, 1001, daemonapi.SocketName, "hello"); got != "1001 hello\n" {
+		t.Errorf("the other user: %q", got)
+	}
+	close(slow)
+	if got, err := bufio.NewReader(c).ReadString('\n'); err != nil || got != "1000 hello\n" {
+		t.Errorf("the user: %q, %v", got, err)
+	}
+}
+
+// Those who wait while a server is being opened that cannot be are told why.
+func TestWaitingAreToldWhy(t *testing.T) {
+	r := start(t)
+	slow := make(chan struct{})
+	r.slow.Store(&slow)
+	r.fail.Store(true)
+	c := r.dial(t, 1000, daemonapi.SocketName)
+	defer c.Close()
+	for deadline := time.Now().Add(5 * time.Second); r.opened.Load() == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	close(slow)
+	if got, _ := io.ReadAll(c); !strings.Contains(string(got), "cannot be opened") {
+		t.Errorf("%q", got)
+	}
+}
+
+// Who connects without end is told why a few times a second, and closed at once beyond that; another one is told.
+func TestTellingIsBounded(t *testing.T) {
+	r := start(t)
+	told := 0
+	began := time.Now()
+	for range 100 {
+		if r.ask(t, 999, daemonapi.SocketName, "hello") != "" {
+			told++
+		}
+	}
+	if most := 16 * (1 + int(time.Since(began)/time.Second+1)); told == 0 || told > most {
+		t.Errorf("%d were told, at most %d", told, most)
+	}
+	if got := r.ask(t, 998, daemonapi.SocketName, "hello"); !strings.Contains(got, "no ordinary user") {
+		t.Errorf("the other one: %q", got)
 	}
 }

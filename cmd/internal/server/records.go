@@ -21,6 +21,9 @@ import (
 
 // unavailable answers for a store that does not.
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return // the caller has gone, and that alone ended the look
+	}
 	s.health.expire() // it may say that all is well
 	s.log.LogAttrs(r.Context(), slog.LevelError, "the store does not answer", slog.Any("error", err))
 	p := wire.ProblemBody{Code: wire.CodeStore, Message: "the store is not available"}

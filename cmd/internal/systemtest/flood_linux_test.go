@@ -92,7 +92,7 @@ func (m *machine) asks(uid int, way string, n int) delays {
 	return all
 }
 
-// flood has alice flood, and returns when that has begun. The returned function delays for its end.
+// flood has alice flood, and returns when that has begun. The returned function waits for its end.
 func (m *machine) flood(kind string, seconds int) (end func() (answered, refused, connected int)) {
 	m.t.Helper()
 	done := make(chan string, 1)
