@@ -174,7 +174,7 @@ func verdictText(it *approvals.Item) string {
 // reviewer has a key and the operator has said that this is all right, nothing signs it.
 func (a *App) signDecision(item *approvals.Item, verdict approvals.Verdict,
 	options decideOptions) (approvals.Decision, error) {
-	dir, file, err := a.readConfigFile()
+	dir, file, err := a.deciders()
 	if err != nil {
 		return approvals.Decision{}, err
 	}

@@ -62,6 +62,11 @@ func (a *App) order(flags orderFlags, what func() (wish, error)) (*approvals.Ord
 	if flags.statement != "" {
 		return a.readOrder(flags.statement)
 	}
+	if on, err := a.onMachine(); err != nil {
+		return nil, err
+	} else if on {
+		return a.orderOfUser(flags, what)
+	}
 	dir, err := a.stateDir()
 	if err != nil {
 		return nil, err
@@ -81,6 +86,20 @@ func (a *App) order(flags orderFlags, what func() (wish, error)) (*approvals.Ord
 		return nil, nil
 	}
 	w, err := what()
+	if err != nil {
+		return nil, err
+	}
+	return a.signOrder(dir, f, w, flags, terminalOrderLife)
+}
+
+// orderOfUser is order for a user of a machine in system mode. Only latches are cleared there by a reviewer's word. The
+// daemon says who may do the rest.
+func (a *App) orderOfUser(flags orderFlags, what func() (wish, error)) (*approvals.Order, error) {
+	w, err := what()
+	if err != nil || w.verb != queue.VerbLatchClear {
+		return nil, err
+	}
+	dir, f, err := a.deciders()
 	if err != nil {
 		return nil, err
 	}

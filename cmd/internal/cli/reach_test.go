@@ -137,3 +137,38 @@ func TestAnotherDaemonCountsAsAStateDirectory(t *testing.T) {
 		}
 	}
 }
+
+// A user of a machine in system mode is told whose signature counts: of the organisation's reviewers those whom
+// system.yaml names. Nothing of a state directory of the user's own says so.
+func TestWhoDecidesInSystemMode(t *testing.T) {
+	const files = "version: belay/v1\nreviewers:\n" +
+		"  - {name: carol, key: \"ed25519:A6EHv/POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg=\"}\n" +
+		"  - {name: dave, key: \"ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\"}\n"
+	for _, c := range []struct {
+		reviewers map[string][]string
+		code      int
+		says, not string
+	}{
+		{map[string][]string{"1000": {"carol"}, "*": {"dave"}}, ExitOK, "carol", "dave"},
+		{map[string][]string{"1001": {"carol"}}, ExitError, "no reviewer decides for you", "carol"},
+	} {
+		app, out := systemApp(t, 1000, t.TempDir(), system.Config{Reviewers: c.reviewers})
+		app.Places.Config = t.TempDir()
+		if err := os.WriteFile(filepath.Join(app.Places.Config, "belay.yaml"), []byte(files), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		home := app.Getenv("XDG_STATE_HOME")
+		if err := os.MkdirAll(filepath.Join(home, "belay"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		own := strings.ReplaceAll(files, "carol", "mallet")
+		if err := os.WriteFile(filepath.Join(home, "belay", "belay.yaml"), []byte(own), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code := app.Main(t.Context(), []string{"reviewer", "list"})
+		if code != c.code || !strings.Contains(out.String(), c.says) || strings.Contains(out.String(), c.not) ||
+			strings.Contains(out.String(), "mallet") {
+			t.Errorf("%v: %d\n%s", c.reviewers, code, out)
+		}
+	}
+}

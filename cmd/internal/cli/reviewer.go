@@ -237,7 +237,7 @@ func (a *App) reviewerListCmd() *cobra.Command {
 }
 
 func (a *App) reviewerList(asJSON bool) error {
-	dir, f, err := a.readConfigFile()
+	dir, f, err := a.deciders()
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (a *App) reviewerSign(wish wish, options signOptions) error {
 		}
 		return a.writeOrder(&order, options.out, options.json)
 	}
-	dir, f, err := a.readConfigFile()
+	dir, f, err := a.deciders()
 	if err != nil {
 		return err
 	}
