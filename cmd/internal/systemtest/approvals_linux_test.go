@@ -3,6 +3,7 @@ package systemtest
 import (
 	"strings"
 
+	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
@@ -35,7 +36,14 @@ func approvalTries() []try {
 				return status2(s.decide(alice, s.approved.item.ID, s.dave.approve(s, s.approved.item)))(403)
 			}},
 		{who: alice, what: "runs `belay approvals approve`", holds: "a passphrase, at a terminal", quiet: byCommand,
-			do: refused("", "approvals", "approve", "0", "--as", "carol")},
+			do: func(s *stage) outcome {
+				key, _, err := signing.GenerateEd25519([]byte("a passphrase of carol's"))
+				s.must(err)
+				s.files(alice, map[string]string{"home/alice/carol.key": string(key)})
+				o := refused("no terminal", "approvals", "approve", s.approved.item.ID, "--key", "/home/alice/carol.key")(s)
+				o.happened = "exit 1: no terminal"
+				return o
+			}},
 		{who: bob, what: "looks at alice's question by its id", holds: "each uid has a queue of its own", route: "GET /v1/approvals/{id}", do: func(s *stage) outcome {
 			return status2(s.http(bob, "GET", "/v1/approvals/"+s.approved.item.ID, ""))(404)
 		}},
@@ -82,6 +90,15 @@ func approvalTries() []try {
 			}
 			return status(code, saw, 409)
 		}},
+		{who: alice, what: "does so after the daemon was killed and started", holds: "uses outlive the daemon", row: rowReplay,
+			do: func(s *stage) outcome {
+				s.restarted()
+				code, saw := s.decide(alice, s.approved.item.ID, s.approved.decision)
+				if d, r := s.asksToDelete(alice, "s-a", "blue"); d != "deny" {
+					return outcome{happened: "it passes", saw: d + r + saw}
+				}
+				return status(code, saw, 409)
+			}},
 		{who: alice, what: "hands it in for the question that waits now", holds: "the signature is for one item", row: rowReplay,
 			do: func(s *stage) outcome {
 				return status2(s.decide(alice, s.pending(alice).ID, s.approved.decision))(403, 409)

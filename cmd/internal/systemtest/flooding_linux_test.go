@@ -22,7 +22,7 @@ func (s *stage) bobsTurn() (ok bool, took time.Duration, saw string) {
 
 func floodTries() []try {
 	return []try{
-		{who: alice, what: "opens 10,000 connections, and says nothing on them", holds: "64 are served on each socket, and as many wait", quiet: "nothing was asked", row: rowConnections,
+		{who: alice, what: "opens 10,000 connections, and says nothing on them", holds: "64 are served on each socket, and as many wait", machine: "connections", row: rowConnections,
 			do: func(s *stage) outcome {
 				crowd := s.begin(alice, "/usr/local/bin/try", "crowd", "10000")
 				ok, took, saw := s.bobsTurn()

@@ -42,7 +42,7 @@ func installationTries() []try {
 		try{who: alice, what: "does so while root upgrades", holds: "each directory on the way is root's", row: rowRace, do: race("upgrade")},
 		try{who: 0, what: "looks at the installation after that", holds: "every file is as installed", do: func(s *stage) outcome {
 			out, err := exec.Command(s.path("usr/local/bin/belay"), "system", "status", "--root", s.root).CombinedOutput()
-			bad := strings.Contains(string(out), "changed") || strings.Contains(string(out), "missing")
+			bad := err != nil || strings.Contains(string(out), "changed") || strings.Contains(string(out), "missing")
 			return outcome{held: !bad, happened: "nothing was changed", saw: fmt.Sprint(string(out), err)}
 		}})
 }

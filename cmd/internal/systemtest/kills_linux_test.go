@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,8 @@ func killTries() []try {
 		{who: alice, what: fmt.Sprintf("kills her own belay-hook %d times, at random moments", hooks),
 			holds: "no event is lost or doubled, none is latched", row: rowKilledHook,
 			do: func(s *stage) outcome { return s.killHooks(hooks) }},
+		{who: alice, what: "stops 40 of her belay-hooks (SIGSTOP) in the middle of a question", holds: "they take places of hers alone",
+			row: rowKilledHook, do: func(s *stage) outcome { return s.stopHooks(40) }},
 		{who: 0, what: fmt.Sprintf("kills the daemon %d times, while both users ask", daemons),
 			holds: "what was released is in the log", row: rowKilled, do: func(s *stage) outcome { return s.killDaemons(daemons) }},
 		{who: 0, what: "ends the daemon", holds: "it ends in time", do: func(s *stage) outcome {
@@ -91,6 +94,30 @@ func (s *stage) killHooks(n int) outcome {
 	verified, code := s.onState(alice, "events", "verify")
 	return outcome{held: len(wrong) == 0 && killed > 0 && d != "deny" && bd != "deny" && code == 0,
 		happened: fmt.Sprintf("%d died, %d events", killed, len(seen)), saw: fmt.Sprint(wrong, killed, d, r, bd, br, verified)}
+}
+
+// stopHooks has alice's agent ask, and stops belay-hook somewhere on the way: it neither reads nor goes.
+func (s *stage) stopHooks(n int) outcome {
+	s.t.Helper()
+	var stopped []*exec.Cmd
+	defer func() {
+		for _, cmd := range stopped {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}()
+	for range n {
+		cmd := s.inRoot(alice, "/usr/local/bin/belay-hook", "--runtime", "claude-code")
+		cmd.Stdin = strings.NewReader(call("s-h", "ls"))
+		s.must(cmd.Start())
+		stopped = append(stopped, cmd)
+		time.Sleep(rand.N(15 * time.Millisecond))
+		_ = cmd.Process.Signal(syscall.SIGSTOP)
+	}
+	ok, took, saw := s.bobsTurn()
+	o := passes(s.verdict(alice, nil, "s-k", "ls"))
+	o.held, o.happened, o.saw = o.held && ok, fmt.Sprintf("both are served; bob waits %v", took), o.saw+saw
+	return o
 }
 
 // killDaemons has both users ask without a pause, while the daemon is killed and started. What belay released has to be

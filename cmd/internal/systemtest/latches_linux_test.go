@@ -28,7 +28,7 @@ func latchTries() []try {
 		}},
 		{who: bob, what: "goes on in a session of the same name", holds: "each uid has latches of its own", row: ownSession,
 			do: func(s *stage) outcome { return passes(s.verdict(bob, nil, "s-g", "ls")) }},
-		{who: alice, what: "clears the latch", holds: statement, route: "POST /v1/latches/clear", do: refused("signature", "latch", "clear", "claude-code", "s-g")},
+		{who: alice, what: "clears the latch", holds: statement, quiet: byCommand, do: refused("Give the file with --key", "latch", "clear", "claude-code", "s-g")},
 		{who: alice, what: "clears it by the socket, without the command", holds: statement, route: "POST /v1/latches/clear",
 			do: answered(403, "signature of a reviewer", "POST", "/v1/latches/clear", `{"runtime":"claude-code","session":"s-g"}`)},
 		{who: alice, what: "gives herself another session, as an agent can", holds: "each action is judged all the same",

@@ -15,10 +15,17 @@ func sessionTries() []try {
 				return outcome{held: d != "deny" && len(s.events(bob, "session=s-1&type=verdict")) == 1 &&
 					len(s.events(alice, "session=s-1&type=verdict")) == 1, happened: said(d, r), saw: d + r}
 			}},
-		{who: mallet, what: "asks, although root has not listed this user", holds: "users.allow of root's system.yaml", quiet: ofMachine,
+		{who: mallet, what: "asks, although root has not listed this user", holds: "users.allow of root's system.yaml", machine: "not_allowed",
 			do: func(s *stage) outcome {
 				d, r := s.verdict(mallet, nil, "s-1", "ls")
 				return outcome{held: d == "deny" && strings.Contains(r, "users.allow"), happened: said(d, r), saw: d + r}
+			}},
+		{who: alice, what: "asks under a subordinate uid of hers, as newuidmap gives them", holds: "users.allow of root's system.yaml",
+			do: func(s *stage) outcome {
+				const sub = 100_000 + alice
+				d, r := s.verdict(sub, nil, "s-1", "ls")
+				seq := s.machineEvent(sub, "not_allowed")
+				return outcome{held: d == "deny" && seq > 0, happened: said(d, r), saw: d + r, event: fmt.Sprint("machine ", seq)}
 			}},
 		{who: bob, what: "looks at events of alice's session", holds: "bob's log holds bob's events alone", quiet: looks, row: "uid on the socket",
 			do: func(s *stage) outcome {

@@ -24,8 +24,10 @@ type try struct {
 	// route is where belay refuses it unread, such as "POST /v1/reload". Of that there is an event for the first, and
 	// later ones are counted.
 	route string
-	quiet string // why belay makes no event of it, although the system did not refuse it
-	do    func(*stage) outcome
+	// machine is the code of the event that the machine's log has, since it is not the user's own server that refuses.
+	machine string
+	quiet   string // why belay makes no event of it, although the system did not refuse it
+	do      func(*stage) outcome
 }
 
 // outcome is what has come of a try.
@@ -33,6 +35,7 @@ type outcome struct {
 	held     bool
 	happened string // in few words
 	saw      string // all that was seen, for when it did not hold
+	event    string // its number, where another user's log has it
 }
 
 // group is tries of one kind, in the order in which they are made.
@@ -70,14 +73,13 @@ const (
 	byCommand = "the command refuses it, and asks nothing"
 	away      = "there is no daemon"
 	elsewhere = "the daemon is asked nothing"
-	ofMachine = "the user has no log"
 )
 
-const line = "%s%-6s %-63s %-32s %-40s %s\n"
+const line = "%s%-6s %-63s %-33s %-12s %s\n"
 
 // show makes the tries of all groups, and prints a line for each.
 func (s *stage) show(groups []group) {
-	fmt.Printf(line, marked(""), "WHO", "TRIES", "WHAT HAPPENED", "WHAT HELD", "EVENT")
+	fmt.Printf(line, marked(""), "WHO", "TRIES", "WHAT HAPPENED", "EVENT", "WHAT HELD")
 	for _, g := range groups {
 		fmt.Printf("%s\n", g.name)
 		for _, t := range g.tries() {
@@ -91,15 +93,23 @@ func (s *stage) make(t try) {
 	name := map[int]string{0: "root", alice: "alice", bob: "bob", mallet: "mallet"}[t.who]
 	before := s.newest(t.who)
 	o := t.do(s)
-	mark, event := "held", ""
-	if t.route != "" {
+	mark, event := "held", o.event
+	switch {
+	case event != "":
+	case t.machine != "":
+		if seq := s.machineEvent(t.who, t.machine); seq > 0 {
+			event = "machine " + strconv.FormatInt(seq, 10)
+		}
+	case t.route != "":
 		if seq := s.refusal(t.who, t.route); seq > before.Seq {
 			event = strconv.FormatInt(seq, 10)
 		} else if seq > 0 {
 			event = strconv.FormatInt(seq, 10) + ", counted"
 		}
-	} else if after := s.newest(t.who); after.Seq > before.Seq {
-		event = strconv.FormatInt(after.Seq, 10)
+	default:
+		if after := s.newest(t.who); after.Seq > before.Seq {
+			event = strconv.FormatInt(after.Seq, 10)
+		}
 	}
 	if event == "" && t.who != 0 && t.quiet == "" && !refusedByTheSystem(o.happened) {
 		o.held, o.saw = false, "no event; "+o.saw
@@ -108,7 +118,7 @@ func (s *stage) make(t try) {
 		mark = "FAILED"
 		s.t.Errorf("%s: %s: want %s, saw %s", name, t.what, t.holds, o.saw)
 	}
-	fmt.Printf(line, marked(mark), name, t.what, o.happened, t.holds, event)
+	fmt.Printf(line, marked(mark), name, t.what, o.happened, event, t.holds)
 }
 
 // refusal is the number of the event that a user was refused on a route, once it is there.
@@ -122,6 +132,22 @@ func (s *stage) refusal(uid int, route string) int64 {
 		}
 	}
 	return 0
+}
+
+// machineEvent is the number of the newest event in the machine's log about a caller, once it is there.
+func (s *stage) machineEvent(uid int, code string) (seq int64) {
+	for end := time.Now().Add(5 * time.Second); seq == 0 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		out, _, _ := s.as(0, "", "/usr/local/bin/belay", "--state", machineDir, "events", "query", "--type",
+			string(phases.EventAccess), "--json", "--limit", "500")
+		for text := range strings.Lines(out) {
+			var e phases.Event
+			var a wire.Access
+			if json.Unmarshal([]byte(text), &e) == nil && json.Unmarshal(e.Output, &a) == nil && a.UID == uid && a.Code == code {
+				seq = e.Seq
+			}
+		}
+	}
+	return seq
 }
 
 // newest is the newest event of a user's log, as the user sees it.
@@ -195,7 +221,7 @@ func said(decision, reason string) string {
 	case decision == "deny" && strings.Contains(reason, "command-guard"):
 		return "blocked by command-guard"
 	case decision == "deny":
-		return "blocked: " + short(strings.TrimPrefix(reason, "belay: "), 23)
+		return "blocked: " + short(strings.TrimPrefix(strings.TrimPrefix(reason, "belay: "), "load: "), 23)
 	case decision == "allow" || decision == "no opinion":
 		return "decided: allow"
 	}
@@ -233,7 +259,7 @@ func refused(text string, args ...string) func(*stage) outcome {
 	return func(s *stage) outcome {
 		out, code := s.belay(alice, args...)
 		return outcome{held: code != 0 && strings.Contains(out, text), happened: fmt.Sprintf("exit %d: %s", code,
-			short(strings.TrimPrefix(out, "error: "), 22)), saw: out}
+			short(strings.TrimPrefix(out, "belay: "), 23)), saw: out}
 	}
 }
 

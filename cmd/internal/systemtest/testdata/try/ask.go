@@ -11,6 +11,17 @@ import (
 	"github.com/belay-hooks/belay/internal/daemonapi"
 )
 
+// liar says that every file holds a harmless line, and lies about links.
+type liar struct{ daemonapi.LookFunc }
+
+// Read implements daemonapi.Teller.
+func (l liar) Read(r daemonapi.Read) daemonapi.Content {
+	const text = "echo harmless\n"
+	l.Look(r.Path)
+	part := text[min(r.Offset, int64(len(text))):]
+	return daemonapi.Content{State: daemonapi.ContentFile, Size: int64(len(text)), Data: []byte(part[:min(len(part), r.Length)])}
+}
+
 // ask asks about the payload that it reads, as belay-hook does, and answers the daemon's questions about files as a liar:
 // `ask lies|never|garbage`. It prints the answer.
 func ask(a []string) error {
@@ -46,7 +57,7 @@ func ask(a []string) error {
 	const runtime = "claude-code"
 	h := daemonapi.Header{Kind: daemonapi.FrameEvent, Flags: daemonapi.FlagFiles, Length: 2 + len(runtime) + len(payload)}
 	q := daemonapi.AppendEvent(daemonapi.AppendHeader(nil, h), runtime, "", payload)
-	kind, body, err := daemonapi.Exchange(ctx, conn, q, daemonapi.LookFunc(lie))
+	kind, body, err := daemonapi.Exchange(ctx, conn, q, liar{daemonapi.LookFunc(lie)})
 	if err != nil {
 		fmt.Println("no answer:", err)
 		return errSaid
