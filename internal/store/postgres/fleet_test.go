@@ -113,13 +113,10 @@ func (f *fleet) away() {
 
 // Many kernels with many callers share one database, while connections are cut and the server crashes once.
 // No lease is used more often than it may be, no approval twice, no count is lost, and each log holds what
-// its callers were told. BELAY_FLEET_OPERATIONS makes it longer.
+// its callers were told. BELAY_FLEET_KERNELS, _CALLERS and _OPERATIONS make it larger and longer.
 func TestManyKernels(t *testing.T) {
-	const kernels, callers = 4, 4
-	operations := 25
-	if n, err := strconv.Atoi(os.Getenv("BELAY_FLEET_OPERATIONS")); err == nil {
-		operations = max(1, n/(kernels*callers))
-	}
+	kernels, callers := setting("BELAY_FLEET_KERNELS", 4), setting("BELAY_FLEET_CALLERS", 4)
+	operations := setting("BELAY_FLEET_OPERATIONS", 25*kernels*callers) / (kernels * callers)
 	p := pgtest.NewProxy(t)
 	o := pgtest.Options(t, "k0")
 	o.DSN = p.DSN(t)
@@ -156,6 +153,14 @@ func TestManyKernels(t *testing.T) {
 	close(done)
 	trouble.Wait()
 	f.check(t)
+}
+
+// setting returns a number of the environment, or the usual one.
+func setting(name string, usual int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
+		return n
+	}
+	return usual
 }
 
 func (f *fleet) check(t *testing.T) {
