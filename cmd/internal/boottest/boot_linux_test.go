@@ -111,6 +111,7 @@ func TestBooted(t *testing.T) {
 		{"install", install},
 		{"the first question starts the daemon", activation},
 		{"status and doctor are green", healthy},
+		{"MCP servers of hooks have units of their own", toolServers},
 		{"the walls of the unit are in force", walls},
 		{"the unit lets a program do no more than belay needs", probe},
 		{"kill -9 in the middle of questions loses nothing", killed},
@@ -179,9 +180,9 @@ func activation(m *machine) {
 
 func healthy(m *machine) {
 	m.green(root, nil, "system", "status")
-	m.green(alice, []string{"process"}, "system", "status")
+	m.green(alice, []string{"process", "MCP servers"}, "system", "status")
 	// Compilers for hooks are not needed to be held.
-	m.green(alice, []string{"system mode process:", "build", "own state"}, "doctor")
+	m.green(alice, []string{"system mode process:", "system mode MCP servers:", "build", "own state"}, "doctor")
 }
 
 // walls looks at what systemd says that is in force, and at what the kernel says.
@@ -486,7 +487,7 @@ func connected(m *machine) {
 	if out, errs, _ := m.run(alice, call("rm -rf /"), entry.Command, entry.Args...); !strings.Contains(out, "command-guard") {
 		m.t.Errorf("%v: %s%s", entry, out, errs)
 	}
-	m.green(alice, []string{"system mode process:", "build", "own state", "session"}, "doctor") // its start was never told
+	m.green(alice, []string{"system mode process:", "system mode MCP servers:", "build", "own state", "session"}, "doctor") // its start was never told
 	m.as(root, "belay", "system", "disconnect")
 }
 
@@ -572,7 +573,7 @@ func putBack(m *machine) {
 
 func uninstalled(m *machine) {
 	m.as(root, "belay", "system", "uninstall", "--yes")
-	for _, unit := range []string{"belay.service", "belay.socket", "belay-frame.socket"} {
+	for _, unit := range []string{"belay.service", "belay.socket", "belay-frame.socket", "belay-tools.socket"} {
 		if got := m.show(unit, "LoadState") + " " + m.show(unit, "ActiveState"); got != "not-found inactive" {
 			m.t.Errorf("%s is %s", unit, got)
 		}
