@@ -111,7 +111,7 @@ test-system-agents: ## the same clients as another user on a machine in system m
 test-reconcile: ## a hundred undisturbed sessions of the real clients: how many false alarms do their logs give
 	BELAY_SESSIONS=$${BELAY_SESSIONS:-100} scripts/test-agents -run 'TestReconcileMany$$' -v
 
-test-mcp: ## tools of real MCP servers (from npm), over standard streams and HTTP on loopback
+test-mcp: ## tools of real MCP servers (from npm), over standard streams and HTTP on loopback; as root in system mode, too
 	scripts/test-mcp
 
 test-boot: ## a minimal Debian that the real systemd boots, put into system mode live: asked, killed, rebooted, upgraded, uninstalled (as root; makes the image once, 200 MB; 3 minutes)
