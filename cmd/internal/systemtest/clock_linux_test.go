@@ -21,6 +21,7 @@ func clockTries() []try {
 				// A time namespace moves the clock since the boot, and no other process sees it. The wall clock cannot be moved
 				// for one process: tests of the kernel and of the store do that.
 				s.startWith("unshare", "--time", "--boottime", "-600")
+				s.served(alice)
 				d, r := s.verdict(alice, nil, "s-2", "ls")
 				ours, _ := os.Readlink("/proc/self/ns/time")
 				theirs, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/time", s.daemon.Process.Pid))

@@ -63,6 +63,8 @@ func (s *stage) restarted() {
 	s.t.Helper()
 	s.stop(syscall.SIGKILL)
 	s.start()
+	s.served(alice)
+	s.served(bob)
 }
 
 func leaseTries() []try {

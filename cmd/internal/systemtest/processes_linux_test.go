@@ -73,6 +73,7 @@ func processTries() []try {
 			}},
 		try{who: alice, what: "asks again when it is back", holds: "it goes on with the same state", do: func(s *stage) outcome {
 			s.start()
+			s.served(alice)
 			d, r := s.verdict(alice, nil, "s-3", "ls")
 			o := passes(d, r)
 			events := s.events(alice, "session=s-2&limit=1000")

@@ -3,6 +3,7 @@ package systemtest
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 // Three users of one machine, of whom two may ask, try what a user can against the daemon and against each other. Each
@@ -16,6 +17,8 @@ func TestWalls(t *testing.T) {
 	m.install(systemYAML+"reviewers: {alice: [carol], bob: [dave]}\n", organisation+s.carol.yaml("reviewers:\n")+s.dave.yaml("")+
 		"require_lease:\n  - {tools: [notebook], capability: \"tool:notebook\"}\n")
 	m.start()
+	s.served(alice)
+	s.served(bob)
 	if d, r := m.verdict(alice, nil, "s-1", destroys); !decidedByGuard(d, r).held {
 		t.Fatalf("alice's first question: %s %s\n%s", d, r, m.log)
 	}
@@ -29,4 +32,19 @@ func TestWalls(t *testing.T) {
 		}
 	}
 	fmt.Println()
+}
+
+// served waits until the server of a user answers. The first one compiles the hooks, which takes longer than belay-hook
+// waits on a machine that is busy with other tests.
+func (s *stage) served(uid int) {
+	s.t.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; {
+		status, saw := s.http(uid, "GET", "/v1/hooks", "")
+		if status == 200 {
+			return
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("uid %d is not served: %d %s\n%s", uid, status, saw, s.log)
+		}
+	}
 }
