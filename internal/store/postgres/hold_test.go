@@ -41,6 +41,7 @@ func commit(t *testing.T, s kernel.Store, b kernel.Batch) kernel.Receipt {
 // closed the store, the next one goes on with its log.
 func TestOneProcessForEachName(t *testing.T) {
 	o := pgtest.Options(t, "one")
+	o.Hold = 3 * time.Second
 	first, err := postgres.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -74,12 +75,29 @@ func TestOneProcessForEachName(t *testing.T) {
 	storetest.CheckLog(t, again)
 }
 
-// A kernel that has lost its name cannot write any more: the fencing number in its transactions is an older one.
-func TestWhoLostTheNameCannotWrite(t *testing.T) {
+// A process that crashed has not given its name back. The next one waits until it is known to be gone, and goes on.
+func TestAfterACrashTheNextOneWaits(t *testing.T) {
 	o := pgtest.Options(t, "one")
 	o.Hold = 3 * time.Second
 	first := pgtest.Open(t, o)
 	commit(t, first, batch("a"))
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// As a crash leaves it: held, heard of just now, by a session that is not there any more.
+	pgtest.Exec(t, o.Schema, "UPDATE kernels SET holder = gen_random_uuid(), renewed = clock_timestamp()")
+	if r := commit(t, pgtest.Open(t, o), batch("b")); r.First != 2 {
+		t.Errorf("the log goes on with %d", r.First)
+	}
+}
+
+// A kernel that has lost its name cannot write any more: the fencing number in its transactions is an older one.
+func TestWhoLostTheNameCannotWrite(t *testing.T) {
+	o := pgtest.Options(t, "one")
+	o.Hold = 10 * time.Minute // so that it is not heard of meanwhile
+	first := pgtest.Open(t, o)
+	commit(t, first, batch("a"))
+	o.Hold = 3 * time.Second
 	// As when it was not heard of for so long that another process was let in.
 	pgtest.Exec(t, o.Schema, "UPDATE kernels SET renewed = '-infinity'")
 	second := pgtest.Open(t, o)

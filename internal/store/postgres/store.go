@@ -81,7 +81,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 		return s, nil
 	}
 	s.writes = &writer{store: s}
-	if err := s.writes.ready(ctx); err != nil {
+	if err := s.takeName(ctx); err != nil {
 		s.writes.end()
 		s.pool.Close()
 		return nil, err
@@ -91,6 +91,22 @@ func open(ctx context.Context, o Options) (*Store, error) {
 	s.writer.Go(s.writes.run)
 	go s.indexer()
 	return s, nil
+}
+
+// takeName takes the kernel's name. After a crash its last holder counts as being there for a while: that is
+// waited for, so that a process that is started again needs no hand.
+func (s *Store) takeName(ctx context.Context) error {
+	for deadline := time.Now().Add(s.o.Hold/3 + time.Second); ; {
+		err := s.writes.ready(ctx)
+		if !errors.Is(err, errHeld()) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // connect returns a connection that can write.
