@@ -106,7 +106,7 @@ test-agents: ## the real agent clients (from npm) against belay, and the ways pa
 	scripts/test-agents
 
 test-system-agents: ## the same clients as another user on a machine in system mode: what held, and what did not (as root)
-	scripts/test-agents -system -v | sed '/^ *=== /d; /^ *--- PASS/d'
+	@{ scripts/test-agents -system -v || echo FAILED; } | awk '/^ *(=== |--- PASS)/ { next } /^FAILED/ { bad = 1 } { print } END { exit bad }'
 
 test-reconcile: ## a hundred undisturbed sessions of the real clients: how many false alarms do their logs give
 	BELAY_SESSIONS=$${BELAY_SESSIONS:-100} scripts/test-agents -run 'TestReconcileMany$$' -v
