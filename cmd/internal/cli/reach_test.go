@@ -48,7 +48,7 @@ func systemApp(t *testing.T, uid int, run string, c system.Config) (app *App, ou
 // --state names it. Root is told how to name one. Where system.yaml lets such directories count, they count.
 func TestCommandsOnOwnStateAreRefusedInSystemMode(t *testing.T) {
 	for _, args := range [][]string{{"init"}, {"hook", "install", "x.wasm"}, {"hook", "remove", "x"}, {"trust", "init"},
-		{"trust", "list"}, {"reviewer", "init"}, {"recover"}, {"events", "verify"}, {"events", "key"}, {"serve"},
+		{"trust", "list"}, {"recover"}, {"events", "verify"}, {"events", "key"}, {"serve"},
 		{"doctor", "--fix"}} {
 		for _, uid := range []int{0, 1000} {
 			app, out := systemApp(t, uid, t.TempDir(), system.Config{})

@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/cmd/internal/signing"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/queue"
+	"github.com/belay-hooks/belay/internal/system"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/tiers"
 )
@@ -46,7 +47,10 @@ func (a *App) reviewerInitCmd() *cobra.Command {
 		Long: `init makes an Ed25519 key, encrypted with a passphrase that it asks for twice on the
 terminal, and registers the public half in belay.yaml. Decisions count only with its
 signature from then on. A second reviewer is not registered by this command: it
-prints the entry, and a person who may change belay.yaml puts it there.`,
+prints the entry, and a person who may change belay.yaml puts it there.
+
+On a machine in system mode the key is written to ~/.config/belay of the reviewer. Root registers
+it: init prints what root adds to /etc/belay/belay.yaml and /etc/belay/system.yaml.`,
 		Example: `  belay reviewer init
   belay reviewer init anna --out /media/stick/anna.key`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -65,12 +69,20 @@ prints the entry, and a person who may change belay.yaml puts it there.`,
 	}
 	asJSON = jsonFlag(cmd)
 	cmd.Flags().StringVar(&out, "out", "",
-		"file for the private key (default keys/NAME.reviewer.key in the state directory)")
+		"file for the private key (default keys/NAME.reviewer.key in the state directory; in system mode in ~/.config/belay)")
 	return cmd
 }
 
 func (a *App) reviewerInit(ctx context.Context, name, out string, asJSON bool) error {
-	dir, f, err := a.readConfigFile()
+	machine, err := a.onMachine()
+	if err != nil {
+		return err
+	}
+	read := a.readConfigFile
+	if machine {
+		read = a.organisationFile
+	}
+	dir, f, err := read()
 	if err != nil {
 		return err
 	}
@@ -85,7 +97,9 @@ func (a *App) reviewerInit(ctx context.Context, name, out string, asJSON bool) e
 		return failureBy(err, "A name is lower-case letters, digits, - . _")
 	}
 	if out == "" {
-		out = reviewerKeyFile(dir, name)
+		if out = a.reviewerKeyFile(dir, name); out == "" {
+			return failure("there is no home to write the key to", "Give a file with --out.")
+		}
 	}
 	if _, err := os.Lstat(out); err == nil {
 		return failure(safe(out)+" exists already", "Give another file with --out, or move it away.")
@@ -95,6 +109,11 @@ func (a *App) reviewerInit(ctx context.Context, name, out string, asJSON bool) e
 	if err != nil {
 		return failureBy(err, "A person at a terminal makes this key; nothing was changed.")
 	}
+	return a.makeReviewer(ctx, name, out, pass, machine, asJSON)
+}
+
+// makeReviewer writes the key of a reviewer, and registers it where this user's configuration is.
+func (a *App) makeReviewer(ctx context.Context, name, out string, pass []byte, machine, asJSON bool) error {
 	private, public, err := signing.GenerateEd25519(pass)
 	if err != nil {
 		return failureBy(err, "Nothing was changed.")
@@ -111,6 +130,13 @@ func (a *App) reviewerInit(ctx context.Context, name, out string, asJSON bool) e
 			approvals.KeyID(public), name)
 	}
 	made := map[string]any{"name": name, "key": entry.Key, "key_id": approvals.KeyID(public), "file": out}
+	if machine {
+		made["registered"] = false
+		return a.tell(asJSON, made, a.Out, "\nThis machine is in system mode: root registers it. Root adds to reviewers in %s:\n"+
+			"  - name: %s\n    key: %s\nand says in %s whose questions it decides, such as all of them:\n"+
+			"  reviewers: {\"*\": [%s]}\n", filepath.Join(a.places().Config, config.FileName), entry.Name, entry.Key,
+			filepath.Join(a.places().Config, system.File), entry.Name)
+	}
 	registered := false
 	err = a.editConfig(func(src []byte) ([]byte, error) {
 		f, err := config.Parse(src)
@@ -133,10 +159,6 @@ func (a *App) reviewerInit(ctx context.Context, name, out string, asJSON bool) e
 	made["registered"] = true
 	return a.tell(asJSON, made, a.Out,
 		"  registered in belay.yaml: only what it signs is decided from now on\n\nNext:\n  belay approvals list\n")
-}
-
-func reviewerKeyFile(dir, name string) string {
-	return filepath.Join(dir, "keys", name+".reviewer.key")
 }
 
 func (a *App) readConfigFile() (string, *config.File, error) {
@@ -192,7 +214,7 @@ func (a *App) reviewerKey(dir string, f *config.File, as, file string) (string, 
 		if as != "" || file != "" {
 			break
 		}
-		if _, err := os.Stat(reviewerKeyFile(dir, r.Name)); err == nil {
+		if _, err := os.Stat(a.reviewerKeyFile(dir, r.Name)); err == nil {
 			name = r.Name
 			break
 		}
@@ -201,7 +223,7 @@ func (a *App) reviewerKey(dir string, f *config.File, as, file string) (string, 
 		if name == "" {
 			return "", nil, failure("the key of no reviewer is here", "Give the file with --key.")
 		}
-		file = reviewerKeyFile(dir, name)
+		file = a.reviewerKeyFile(dir, name)
 	}
 	src, err := readLimited(file, tiers.MaxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -249,7 +271,7 @@ func (a *App) reviewerList(asJSON bool) error {
 	}
 	rows := []row{}
 	for _, r := range f.Authorities() {
-		file := reviewerKeyFile(dir, r.Name)
+		file := a.reviewerKeyFile(dir, r.Name)
 		if _, err := os.Stat(file); err != nil {
 			file = ""
 		}

@@ -22,12 +22,8 @@ func (a *App) deciders() (dir string, f *config.File, err error) {
 	if err != nil {
 		return "", nil, failureBy(err, "")
 	}
-	src, err := config.ReadFile(a.places().Config)
-	if err == nil {
-		f, err = config.Parse(src)
-	}
-	if err != nil {
-		return "", nil, failureBy(err, "Root mends it: the machine is in system mode.")
+	if dir, f, err = a.organisationFile(); err != nil {
+		return "", nil, err
 	}
 	named := machine.ReviewersOf(a.Geteuid(), system.Directory{})
 	f.Reviewers = slices.DeleteFunc(f.Reviewers, func(r config.Reviewer) bool { return !slices.Contains(named, r.Name) })
@@ -36,6 +32,18 @@ func (a *App) deciders() (dir string, f *config.File, err error) {
 		return "", nil, failure("on this machine no reviewer decides for you",
 			"Root names one: `reviewers` in "+system.ConfigFile+", by a name in belay.yaml.")
 	}
-	dir, err = a.stateDir()
-	return dir, f, err
+	return dir, f, nil
+}
+
+// organisationFile reads the organisation's belay.yaml, which every user can read.
+func (a *App) organisationFile() (dir string, f *config.File, err error) {
+	dir = a.places().Config
+	src, err := config.ReadFile(dir)
+	if err == nil {
+		f, err = config.Parse(src)
+	}
+	if err != nil {
+		return "", nil, failureBy(err, "Root mends it: the machine is in system mode.")
+	}
+	return dir, f, nil
 }
