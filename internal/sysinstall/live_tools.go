@@ -45,7 +45,8 @@ func toolsRows(ctx context.Context) []Row {
 	report, err := toolrun.Ask(ctx, system.ToolsSocket)
 	switch {
 	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
-		return []Row{{What: "MCP servers", State: Warn, Text: "only root can ask what holds them", Advice: "sudo belay system status"}}
+		return []Row{{What: "MCP servers", State: Warn, Text: "only root can ask what holds them",
+			Advice: "sudo belay system status"}}
 	case err != nil:
 		return []Row{{What: "MCP servers", State: Bad, Text: "cannot be started: " + err.Error(),
 			Advice: "systemctl restart " + ToolsSocket + "; journalctl -u 'belay-tools@*' says why"}}
@@ -55,8 +56,8 @@ func toolsRows(ctx context.Context) []Row {
 
 // heldRows say what holds the processes of MCP servers in.
 func heldRows(r toolrun.Report) []Row {
-	rows := []Row{{What: "MCP servers", State: Good, Text: fmt.Sprintf("run as %s (uid %d), by belay %s", system.ToolsUser, r.UID,
-		r.Version)}}
+	rows := []Row{{What: "MCP servers", State: Good, Text: fmt.Sprintf("run as %s (uid %d), by belay %s", system.ToolsUser,
+		r.UID, r.Version)}}
 	switch {
 	case r.Landlock == 0:
 		rows = append(rows, Row{What: "their Landlock", State: Bad, Text: "not in force, so that none of them is started",
@@ -71,7 +72,8 @@ func heldRows(r toolrun.Report) []Row {
 		return append(rows, Row{What: "their unit", State: Good, Text: "its filters of system calls and capabilities hold"})
 	}
 	return append(rows, Row{What: "their unit", State: Bad,
-		Text:   "the filters of " + ToolsService + " do not hold: something else started the servers, or a drop-in took them away",
+		Text: "the filters of " + ToolsService +
+			" do not hold: something else started the servers, or a drop-in took them away",
 		Advice: "systemctl cat " + ToolsService})
 }
 

@@ -47,9 +47,9 @@ func NewRunners(socket string) *Runners {
 // startTime bounds how long a server may take to be started; what it says then is bounded elsewhere.
 const startTime = 15 * time.Second
 
-// For returns what has servers started for one user; see belay.Options.StartTool. Reading gives what the server writes,
-// writing gives it input, and Close ends it and waits for that. Errors are of one of the classes above. The runner takes
-// the command from root's file: what is given here only has to be the same.
+// For returns what has servers started for one user; see belay.Options.StartTool. Reading gives what the server
+// writes, writing gives it input, and Close ends it and waits for that. Errors are of one of the classes
+// above. The runner takes the command from root's file: what is given here only has to be the same.
 func (r *Runners) For(uid int) func(ctx context.Context, server string, command, env []string, dir string,
 	says io.Writer) (io.ReadWriteCloser, error) {
 	return func(ctx context.Context, server string, command, env []string, dir string, says io.Writer) (

@@ -13,7 +13,8 @@ import (
 // kind is the first byte of a frame. Four bytes follow, the length of the rest, in network order.
 type kind byte
 
-// Frames of the daemon: one start or status comes first, then input. Its end of writing is the end of the server's input.
+// Frames of the daemon: one start or status comes first, then input. Its end of writing is the end of the server's
+// input.
 const (
 	frameStart  kind = 's' // start
 	frameStatus kind = 'q' // nothing
@@ -111,7 +112,8 @@ type Report struct {
 
 // decode reads the JSON of a frame strictly.
 func decode(body []byte, into any) error {
-	if err := json.Unmarshal(body, into, json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false)); err != nil {
+	err := json.Unmarshal(body, into, json.RejectUnknownMembers(true), jsontext.AllowDuplicateNames(false))
+	if err != nil {
 		return fmt.Errorf("%w: %w", errFrame, err)
 	}
 	return nil

@@ -115,8 +115,8 @@ func begun(report *os.File) error {
 	return nil
 }
 
-// end ends the process, gently if it lets us, with all that it has started, waits for that, and returns its exit status:
-// -1 for a signal, and for one that cannot be ended.
+// end ends the process, gently if it lets us, with all that it has started, waits for that, and returns its exit
+// status: -1 for a signal, and for one that cannot be ended.
 func (p *process) end() (status int) {
 	p.stdin.Close()
 	if !p.waits(graceInput) {

@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Daemon  int                                          // uid of the daemon: no other user has servers started
 	Servers func() (map[string]config.MCPServer, error)  // as root's file has them now
-	Starter []string                                     // the program that confines itself and becomes a server: see Starter
+	Starter []string                                     // what confines itself and becomes a server: see Starter
 	Report  func() Report                                // what holds in this process
 	Logger  *slog.Logger                                 // what the operator reads
 	Peer    func(syscall.Conn) (uid int, err error)      // nil: the system says it
@@ -39,9 +39,9 @@ const (
 	beginTime = 10 * time.Second // until the program runs
 )
 
-// Serve runs one server on a connection, or says on it why not. It returns when neither the server nor a process that it
-// has started is left. Ending ctx ends the server. The error is for the log: a caller that is refused, or what came was
-// no frame.
+// Serve runs one server on a connection, or says on it why not. It returns when neither the server nor a process that
+// it has started is left. Ending ctx ends the server. The error is for the log: a caller that is refused, or what
+// came was no frame.
 func Serve(ctx context.Context, conn *net.UnixConn, o Options) error {
 	defer conn.Close()
 	if o.Peer == nil {
@@ -182,7 +182,8 @@ type relay struct {
 	dead  bool // nothing can be sent any more
 }
 
-// carry goes on until the server has ended, by itself or because the connection or ctx has, and returns its exit status.
+// carry goes on until the server has ended, by itself or because the connection or ctx has, and returns its exit
+// status.
 func (r *relay) carry(ctx context.Context, given []string) (status int) {
 	r.frame(frameRunning, nil)
 	ctx, end := context.WithCancel(ctx)

@@ -16,7 +16,8 @@ import (
 	"github.com/belay-hooks/belay/internal/toolrun"
 )
 
-// serveTools runs the MCP server that the machine's daemon asks for on the connection that this process was started with.
+// serveTools runs the MCP server that the machine's daemon asks for, on the connection that this process was started
+// with.
 func (a *App) serveTools(ctx context.Context, log *slog.Logger) error {
 	if err := toolrun.Hold(); err != nil {
 		return failureBy(err, "")
