@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -20,10 +20,12 @@ func machineSocket(name string) string { return filepath.Join(daemonapi.SystemDi
 
 // speakHTTP sends a request, with what it reads as the body: `http METHOD PATH [TOKEN]`. It prints the status and the body.
 func speakHTTP(a []string) error {
-	c := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) {
-			return net.Dial("unix", machineSocket(daemonapi.SocketName))
-		}}}
+	c, err := net.Dial("unix", machineSocket(daemonapi.SocketName))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
 	body, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err
@@ -38,7 +40,9 @@ func speakHTTP(a []string) error {
 	if len(a) > 2 {
 		r.Header.Set("Authorization", "Bearer "+a[2])
 	}
-	answer, err := c.Do(r)
+	r.Close = true
+	_ = r.Write(c) // who may not ask is answered before that, which net/http's client takes for a fault
+	answer, err := http.ReadResponse(bufio.NewReader(c), r)
 	if err != nil {
 		return err
 	}
