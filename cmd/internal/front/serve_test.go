@@ -336,10 +336,11 @@ func TestHeld(t *testing.T) {
 // While it takes long to find out about one user, such as who is in a group, others are served, and the connections of
 // that one wait.
 func TestLookingKeepsNoOtherWaiting(t *testing.T) {
-	slow := make(chan struct{})
+	slow, looks := make(chan struct{}), make(chan struct{}, 1)
 	r := startWith(t, func(o *front.Options) {
 		o.Directory = system.Directory{ByUID: func(uid string) (*user.User, error) {
 			if uid == "1000" {
+				looks <- struct{}{}
 				<-slow
 			}
 			return &user.User{Uid: uid, Username: "u" + uid}, nil
@@ -353,7 +354,7 @@ func TestLookingKeepsNoOtherWaiting(t *testing.T) {
 	c := r.dial(t, 1000, daemonapi.SocketName)
 	defer c.Close()
 	fmt.Fprintln(c, "hello")
-	time.Sleep(10 * time.Millisecond)
+	<-looks // before that, the next uid would be this connection's
 	if got := r.ask(t, 1001, daemonapi.SocketName, "hello"); got != "1001 hello\n" {
 		t.Errorf("the other user: %q", got)
 	}
