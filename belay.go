@@ -102,7 +102,12 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 			undo.all()
 		}
 	}()
-	hooks, err := loader.Open(loader.Options{Dir: dir, CacheKey: keys.Cache, Compiler: o.Compiler, Trust: verifier,
+	cache, cacheKey := statedir.Cache(dir), keys.Cache
+	if o.CodeCache != "" {
+		cache, cacheKey = o.CodeCache, o.CodeKey
+	}
+	hooks, err := loader.Open(loader.Options{Dir: dir, Cache: cache, CacheKey: cacheKey, RulesKey: keys.Cache,
+		Compiler: o.Compiler, Trust: verifier,
 		Verifier: o.Verifier, Hooks: adhoc, SlowCompile: o.SlowCompile, DryRun: o.DryRun, Logger: log})
 	if err != nil {
 		return nil, err

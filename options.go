@@ -45,6 +45,12 @@ type Options struct {
 	// compiled here, and an estimate is all that bounds what that costs.
 	Compiler []string
 
+	// CodeCache and CodeKey are where compiled code lies in place of the state directory, and what authenticates it there:
+	// state directories that one program serves compile each module once. The directory is this user's alone, and so is
+	// the key, of at least 16 bytes: with it and the directory, native code can be run in this process.
+	CodeCache string
+	CodeKey   []byte
+
 	Logger *slog.Logger // nil discards
 	Clock  kernel.Clock // nil means the system's
 	Store  kernel.Store // nil means belay.db in the state directory; closed with the Belay only when nil

@@ -40,7 +40,9 @@ const CostTable = sandbox.CostTable
 // Options are the parts of a Loader.
 type Options struct {
 	Dir      string          // the state directory, absolute
-	CacheKey []byte          // authenticates compiled code in Dir; nil: Dir holds none
+	Cache    string          // the directory of compiled code
+	CacheKey []byte          // authenticates it; nil: there is none
+	RulesKey []byte          // authenticates modules of rules files in Dir; nil: Dir holds none
 	Compiler []string        // compiles modules in a process of its own; empty: here
 	Trust    *trust.Verifier // the operator's policy in Dir
 	Verifier kernel.Verifier // decides in place of Trust; nil: Trust decides
@@ -70,15 +72,15 @@ func Open(o Options) (*Loader, error) {
 	}
 	opts := sandbox.Options{Compiler: o.Compiler, Logger: o.Logger}
 	if o.CacheKey != nil {
-		opts.CacheDir, opts.CacheKey = statedir.Cache(o.Dir), o.CacheKey
+		opts.CacheDir, opts.CacheKey = o.Cache, o.CacheKey
 	}
 	engine, err := sandbox.Open(opts)
 	if err != nil {
 		return nil, statedir.Unusable("cache", err)
 	}
 	kept := &builtRules{log: o.Logger}
-	if o.CacheKey != nil {
-		kept.cache = sealcache.Open(builtRulesDir(o.Dir), o.CacheKey, sealcache.Builder(), builtRulesUse())
+	if o.RulesKey != nil {
+		kept.cache = sealcache.Open(builtRulesDir(o.Dir), o.RulesKey, sealcache.Builder(), builtRulesUse())
 	}
 	return &Loader{o: o, files: source{dir: o.Dir, builtin: set, given: o.Hooks, rules: kept}, engine: engine}, nil
 }

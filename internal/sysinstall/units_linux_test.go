@@ -52,7 +52,8 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 func TestUnitsFitTheDaemon(t *testing.T) {
 	service := string(unit(Service))
 	for _, want := range []string{"User=" + system.User, "ExecStart=" + ProgramDir + "/belay serve --system",
-		"NoNewPrivileges=yes", "CapabilityBoundingSet=\n", "landlock_restrict_self", "Type=notify"} {
+		"NoNewPrivileges=yes", "CapabilityBoundingSet=\n", "landlock_restrict_self", "Type=notify",
+		"\nCPUWeight=500\n", "\nIOWeight=500\n", "\nOOMScoreAdjust=-500\n"} { // the last three: every agent waits for it
 		if !strings.Contains(service, want) {
 			t.Errorf("%s has no %s", Service, want)
 		}

@@ -31,6 +31,8 @@ type serveOptions struct {
 	tools      bool
 
 	startTool toolStarter // nil: this process starts them
+	codeCache string      // of compiled code, that all users' servers have in common; "": each directory has its own
+	codeKey   []byte
 	toolIdle  time.Duration
 }
 

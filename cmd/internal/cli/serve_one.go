@@ -30,7 +30,8 @@ func (a *App) openServed(ctx context.Context, log *slog.Logger, tel *telemetry.T
 	}
 	host, err := a.openState(ctx, o.Dir, belay.Options{Logger: log, UnsafeFailOpen: options.unsafeOpen,
 		Observer: tel.Observer(), Recorder: recorders, Retain: true, Files: o.Tenant.Files(), Home: home,
-		NoToolPrograms: o.Tenant != nil, StartTool: options.startTool, ToolIdle: options.toolIdle})
+		NoToolPrograms: o.Tenant != nil, StartTool: options.startTool, ToolIdle: options.toolIdle,
+		CodeCache: options.codeCache, CodeKey: options.codeKey})
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/belay-hooks/belay/internal/confine"
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/sandbox"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/system"
 	"github.com/belay-hooks/belay/internal/telemetry"
 	"github.com/belay-hooks/belay/internal/toolrun"
@@ -81,6 +82,9 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 		runners: toolrun.NewRunners(system.ToolsSocket),
 		spaces:  &spaces{dir: func(uid int) string { return system.UserDir(a.places().State, uid) }, full: map[int]error{}},
 		stuck:   func(hooks []string) { once.Do(func() { left = hooks; stop() }) }, report: report}
+	if err := m.shareCode(); err != nil {
+		log.LogAttrs(ctx, slog.LevelWarn, "each user's server compiles hooks anew", slog.Any("error", err))
+	}
 	m.events = m.newMachineLog(report, config.Revision)
 	m.configs.seen = m.events.Believes
 	defer m.logUntilEnd(ctx)()
@@ -123,6 +127,16 @@ func (a *App) confine(ctx context.Context, log *slog.Logger) (report confine.Rep
 	}
 	log.LogAttrs(ctx, level, "confined", slog.Int("landlock", report.Landlock), slog.String("engine", report.Engine))
 	return report, report.Write(p.State)
+}
+
+// shareCode has the users' servers keep compiled code in one place, so that each module is compiled once. Only the user
+// belay can write there, and a seal under a key that lies elsewhere vouches for each file, as in a state directory.
+func (m *machine) shareCode() error {
+	key, err := statedir.MakeKey(statedir.Keys(m.places.State), "cache")
+	if err == nil {
+		m.options.codeCache, m.options.codeKey = statedir.Cache(m.places.State), key
+	}
+	return err
 }
 
 func (a *App) places() system.Places {
