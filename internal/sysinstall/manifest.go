@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,6 +31,10 @@ type Manifest struct {
 // wrote reports whether an installation wrote a file of that digest there.
 func (m Manifest) wrote(name, digest string) bool {
 	return digest != "" && (m.Files[name] == digest || m.Pending[name] == digest)
+}
+
+func (m Manifest) equal(o Manifest) bool {
+	return m.Version == o.Version && m.Program == o.Program && maps.Equal(m.Files, o.Files) && maps.Equal(m.Pending, o.Pending)
 }
 
 // unfinished reports whether a command of belay system was stopped in the middle.

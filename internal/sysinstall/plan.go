@@ -74,6 +74,9 @@ func (t *Tree) Plan(o Options) (*Plan, error) {
 			return nil, err
 		}
 	}
+	if err := t.tellTest("plan", ManifestFile); err != nil {
+		return nil, err
+	}
 	if p.accounts, err = t.accounts(); err != nil {
 		if err = refuse(err); err != nil {
 			return nil, err
@@ -93,6 +96,9 @@ func (t *Tree) Plan(o Options) (*Plan, error) {
 		p.Steps = append(p.Steps, s)
 	}
 	if len(refused) > 0 {
+		if now, err := t.manifest(); err == nil && !now.equal(p.manifest) { // files of one time, the record of another
+			return nil, busy()
+		}
 		return nil, slices.CompactFunc(refused, func(a, b *Error) bool { return a.Error() == b.Error() })
 	}
 	return p, nil

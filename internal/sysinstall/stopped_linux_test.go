@@ -469,3 +469,29 @@ func TestAnUpgradeAfterAKilledOneIsPutBack(t *testing.T) {
 		}
 	}
 }
+
+// A plan that is made while another command is at work may see files of one time and the record of another: that is no
+// foreign file.
+func TestAPlanWhileAnotherCommandIsAtWork(t *testing.T) {
+	needsRoot(t)
+	tree := image(t)
+	install(t, tree, options(t, "v1.0.0"))
+	next := options(t, "v2.0.0")
+	tree.changed = func(string, string) error { // between the record and the files
+		tree.changed = nil
+		other, err := openTree(tree.dir, os.Geteuid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		install(t, other, next)
+		return nil
+	}
+	if _, err := tree.Plan(options(t, "v3.0.0")); !errors.Is(err, ErrBusy) {
+		t.Errorf("planned: %v", err)
+	}
+	put(t, tree.Outer(ProgramDir+"/belay"), "foreign", 0o755)
+	if _, err := tree.Plan(options(t, "v3.0.0")); !errors.Is(err, ErrUnsafe) {
+		t.Errorf("planned over a foreign file: %v", err)
+	}
+}

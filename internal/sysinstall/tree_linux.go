@@ -20,7 +20,7 @@ type Tree struct {
 	top   int
 	owner int // whom everything belongs to: root
 
-	// changed is called after each change, by tests that stop there.
+	// changed is called after each change, and when a plan knows the record, by tests that stop there.
 	changed func(what, name string) error
 }
 
