@@ -3,8 +3,10 @@ package boottest
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,6 +116,7 @@ func TestBooted(t *testing.T) {
 		{"MCP servers of hooks have units of their own", toolServers},
 		{"the walls of the unit are in force", walls},
 		{"the unit lets a program do no more than belay needs", probe},
+		{"so does the unit of MCP servers", probeTools},
 		{"kill -9 in the middle of questions loses nothing", killed},
 		{"stop and start", stopAndStart},
 		{"reboot", rebooted},
@@ -158,7 +161,7 @@ func install(m *machine) {
 	m.write("/etc/belay/system.yaml", "version: belay-system/v1\ncontact: the platform team\nusers: {allow: [alice, bob]}\n", 0o644)
 	m.write("/etc/belay/belay.yaml", organisation, 0o644)
 	m.as(root, "systemctl", "reload", "belay.service")
-	for _, unit := range []string{"belay.socket", "belay-frame.socket"} {
+	for _, unit := range []string{"belay.socket", "belay-frame.socket", "belay-tools.socket"} {
 		if got := m.show(unit, "ActiveState") + " " + m.show(unit, "UnitFileState"); got != "active enabled" {
 			m.t.Errorf("%s is %s", unit, got)
 		}
@@ -254,19 +257,44 @@ func probe(m *machine) {
 		"ExecStart=\nExecStart=/opt/probe/probe\n", 0o644)
 	m.as(root, "systemctl", "daemon-reload")
 	m.as(root, "systemctl", "restart", "belay.service")
-	var said string
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if said = m.journal(); strings.Contains(said, "probe is through") {
-			break
+	said := m.probed("belay.service")
+	m.must(os.RemoveAll(m.path("/etc/systemd/system/belay.service.d")))
+	m.restart()
+	m.only(said, "write the state", "compile", "internet", "socket of its own", "landlock", "others' tmp is hidden")
+}
+
+// probeTools has systemd start it in the place of an MCP server: root asks for one at the socket, as the daemon does.
+func probeTools(m *machine) {
+	const dropIns = "/etc/systemd/system/belay-tools@.service.d"
+	m.write(dropIns+"/probe.conf", "[Service]\nStandardOutput=journal\nExecStart=\nExecStart=/opt/probe/probe\n", 0o644)
+	m.as(root, "systemctl", "daemon-reload")
+	c, err := net.Dial("unix", fmt.Sprintf("/proc/%d/root/run/belay/tools.sock", m.init))
+	m.must(err)
+	defer c.Close()
+	said := m.probed("belay-tools@*")
+	m.must(os.RemoveAll(m.path(dropIns)))
+	m.as(root, "systemctl", "daemon-reload")
+	m.only(said, "compile", "internet", "landlock", "others' tmp is hidden")
+	m.green(root, nil, "system", "status")
+}
+
+// probed waits for what the probe says in a unit.
+func (m *machine) probed(unit string) string {
+	m.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		said := m.as(root, "journalctl", "--unit", unit, "--output", "cat", "--no-pager")
+		if strings.Contains(said, "probe is through") {
+			return said
 		}
 		if time.Now().After(end) {
 			m.t.Fatalf("the probe does not end:\n%s", said)
 		}
 	}
-	m.must(os.RemoveAll(m.path("/etc/systemd/system/belay.service.d")))
-	m.restart()
-	may := map[string]bool{"write the state": true, "compile": true, "internet": true, "socket of its own": true, "landlock": true,
-		"others' tmp is hidden": true}
+}
+
+// only fails for each try that went through and may not, and the other way round.
+func (m *machine) only(said string, allowed ...string) {
+	m.t.Helper()
 	tries := 0
 	for line := range strings.Lines(said) {
 		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "probe ")
@@ -278,7 +306,7 @@ func probe(m *machine) {
 			continue
 		}
 		tries++
-		if (answer == "ok") != may[name] {
+		if (answer == "ok") != slices.Contains(allowed, name) {
 			m.t.Errorf("%s: %s", name, answer)
 		}
 	}
@@ -573,7 +601,7 @@ func putBack(m *machine) {
 
 func uninstalled(m *machine) {
 	m.as(root, "belay", "system", "uninstall", "--yes")
-	for _, unit := range []string{"belay.service", "belay.socket", "belay-frame.socket", "belay-tools.socket"} {
+	for _, unit := range []string{"belay.service", "belay.socket", "belay-frame.socket", "belay-tools.socket", "belay-tools.slice"} {
 		if got := m.show(unit, "LoadState") + " " + m.show(unit, "ActiveState"); got != "not-found inactive" {
 			m.t.Errorf("%s is %s", unit, got)
 		}
