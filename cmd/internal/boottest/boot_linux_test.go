@@ -600,8 +600,13 @@ func putBack(m *machine) {
 }
 
 func uninstalled(m *machine) {
+	begin := time.Now()
 	m.as(root, "belay", "system", "uninstall", "--yes")
-	for _, unit := range []string{"belay.service", "belay.socket", "belay-frame.socket", "belay-tools.socket", "belay-tools.slice"} {
+	m.t.Logf("uninstalled after %s", time.Since(begin).Round(time.Second/10))
+	if file := m.show("belay-tools.slice", "FragmentPath"); file != "" { // systemd knows every slice, also without a file
+		m.t.Errorf("belay-tools.slice is as %s has it", file)
+	}
+	for _, unit := range []string{"belay.service", "belay.socket", "belay-frame.socket", "belay-tools.socket"} {
 		if got := m.show(unit, "LoadState") + " " + m.show(unit, "ActiveState"); got != "not-found inactive" {
 			m.t.Errorf("%s is %s", unit, got)
 		}
