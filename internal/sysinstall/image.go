@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// oldestSystemd is the first version that knows everything in the units (ProtectProc=).
-const oldestSystemd = 247
+// oldestSystemd is the first version that knows everything in the units (PrivateIPC=).
+const oldestSystemd = 248
 
 // shells are programs that a machine has. They tell what its processor is.
 func shells() []string {
