@@ -118,6 +118,7 @@ func toolServers(m *machine) {
 	m.must(os.RemoveAll(m.path("/etc/systemd/system/belay-tools@.service.d")))
 	m.write("/etc/belay/belay.yaml", organisation, 0o644)
 	m.restart()
+	m.must(os.Remove(m.path("/etc/belay/caller.wasm"))) // what the operator puts there stays, and the directory with it
 	m.asks(alice, "rm -rf /")
 	m.green(root, nil, "system", "status")
 }
