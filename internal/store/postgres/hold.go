@@ -103,7 +103,7 @@ func (w *writer) takeOver(ctx context.Context, c *pgx.Conn) (*edge, error) {
 		o.Hold/3).Scan(&h.kernel, &h.fence, &size, &tail, &h.span, &h.start)
 	switch refusal(err) {
 	case codeHeld:
-		return nil, fmt.Errorf("%w: %w; give each kernel a name of its own (store.postgres.kernel)", errHeld(), err)
+		return nil, fmt.Errorf("%w: %w; give each kernel a name of its own", errHeld(), err)
 	case codeOwner:
 		return nil, fmt.Errorf("%w; each role of the database has kernel names of its own", err)
 	}

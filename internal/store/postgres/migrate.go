@@ -90,7 +90,7 @@ func wanted() (out []int64, err error) {
 
 // checkSchema refuses a schema of another version, with advice.
 func checkSchema(ctx context.Context, c *pgx.Conn, schema string) error {
-	const advice = "run `belay migrate` with a role that owns the schema"
+	const advice = "migrate it with a role that owns the schema"
 	want, err := wanted()
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func TestSchemaVersions(t *testing.T) {
 		t.Errorf("a second time: %+v, %v", m, err)
 	}
 	pgtest.Exec(t, o.Schema, "DELETE FROM schema_versions WHERE version_id = 2")
-	refused("has version 1, and this belay needs 2; run `belay migrate`")
+	refused("has version 1, and this belay needs 2; migrate it")
 	pgtest.Exec(t, o.Schema, "INSERT INTO schema_versions (version_id, is_applied) VALUES (2, true), (3, true)")
 	refused("a newer belay has migrated it")
 	if _, err := postgres.Migrate(t.Context(), o); err == nil || !strings.Contains(err.Error(), "a newer belay") {

@@ -69,7 +69,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 		close(s.indexed)
 		err := s.pool.QueryRow(ctx, "SELECT id FROM kernels WHERE name = $1", o.Kernel).Scan(&s.kernel)
 		if errors.Is(err, pgx.ErrNoRows) {
-			err = fmt.Errorf("no kernel has written as %q yet; `belay fleet status` lists those that have", o.Kernel)
+			err = fmt.Errorf("no kernel has written as %q yet", o.Kernel)
 		}
 		if err == nil {
 			_, _, err = s.lookNow(ctx)
