@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-postgres dev-postgres test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-events profile bench-packages test-bench lint setup man examples fmt clean
+.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-postgres dev-postgres test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-system bench-events profile bench-packages test-bench lint setup man examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -161,6 +161,9 @@ bench: ## belay against what people would use instead, in one run (a minute); wr
 
 bench-soak: ## 48 callers ask a daemon with eight hooks about events of all phases for BENCH_SOAK_TIME (default 8m), with reloads; writes its table into docs/BENCHMARKS.md
 	cd bench && CGO_ENABLED=0 $(GO) run -trimpath . -soak $(BENCH_SOAK_TIME) -write ../docs/BENCHMARKS.md
+
+bench-system: ## how long one user of system mode waits while another one floods the daemon, for each kind of flood (as root; four minutes)
+	@BELAY_FLOOD_ROUNDS=3 CGO_ENABLED=0 $(GO) test -count=1 -v -timeout 20m -run TestFloodFigures ./cmd/internal/systemtest | sed '/^=== /d; /^ *--- PASS/d'
 
 bench-events: ## commands about logs of BENCH_EVENTS events (default 1,000 to 1,000,000, six minutes); writes its table into docs/BENCHMARKS.md
 	cd bench && CGO_ENABLED=0 $(GO) run -trimpath . -logs $(BENCH_EVENTS) -write ../docs/BENCHMARKS.md
