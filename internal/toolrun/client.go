@@ -150,6 +150,7 @@ type program struct {
 // receive hands on what comes until the end, and returns why it ended; nil is the server's own end.
 func (p *program) receive(out, says io.Writer) error {
 	space := make([]byte, maxData)
+	var closed error // what is still written is dropped: the server counts until it has ended
 	for {
 		k, body, err := readFrame(p.conn, space)
 		if err != nil {
@@ -157,8 +158,8 @@ func (p *program) receive(out, says io.Writer) error {
 		}
 		switch k {
 		case frameOutput:
-			if _, err := out.Write(body); err != nil {
-				return err
+			if closed == nil {
+				_, closed = out.Write(body)
 			}
 		case frameSays:
 			_, _ = says.Write(append(body, '\n')) // a log

@@ -118,6 +118,56 @@ func TestRunnerThatAnswersNonsense(t *testing.T) {
 	}
 }
 
+// A server that writes on while it is ended counts until it has: one user's servers never take more places than theirs.
+func TestAServerCountsUntilItHasEnded(t *testing.T) {
+	here, there := net.Pipe()
+	defer there.Close()
+	r := &Runners{running: map[int]int{}, dial: func(context.Context) (daemonapi.Conn, error) { return here, nil }}
+	go func() {
+		_, _ = readFrameOf(there)
+		_, _ = there.Write(appendFrame(nil, frameRunning, nil))
+	}()
+	c, err := r.For(1)(t.Context(), "s", []string{"/x"}, nil, "", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := c.(*program)
+	if !ok {
+		t.Fatalf("%T", c)
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = p.Close()
+	}()
+	for range 2 { // the second one comes when the first is known to be of no use
+		if _, err := there.Write(appendFrame(nil, frameOutput, []byte("still here"))); err != nil {
+			t.Fatalf("the connection was left: %v", err)
+		}
+		_ = p.out.CloseWithError(io.ErrClosedPipe)
+	}
+	select {
+	case <-closed:
+		t.Error("Close returned before the server had ended")
+	default:
+	}
+	r.mu.Lock()
+	counted := r.total
+	r.mu.Unlock()
+	if counted != 1 {
+		t.Errorf("%d are counted", counted)
+	}
+	if _, err := there.Write(encode(frameEnd, ending{})); err != nil {
+		t.Fatal(err)
+	}
+	<-closed
+	<-p.ended
+	if r.mu.Lock(); r.total != 0 {
+		t.Errorf("%d are counted behind the end", r.total)
+	}
+	r.mu.Unlock()
+}
+
 // FuzzReadFrame: whatever the bytes are, a frame is within its bounds, and what was read of it can be made again.
 func FuzzReadFrame(f *testing.F) {
 	f.Add(encode(frameStart, start{Server: "files", UID: 1}))
