@@ -37,17 +37,17 @@ func (c *Config) MayAsk(uid int, d Directory) error {
 	if uid == 0 {
 		return nil
 	}
-	if len(c.Users.Allow) == 0 {
-		if uid < firstUser || uid > lastUser {
-			return fmt.Errorf("uid %d is no ordinary user's: users.allow of %s can name it", uid, ConfigFile)
-		}
-		return nil
+	if len(c.Users.Allow) == 0 && (uid < firstUser || uid > lastUser) {
+		return fmt.Errorf("uid %d is no ordinary user's: users.allow of %s can name it", uid, ConfigFile)
 	}
 	d = d.withDefaults()
 	number := strconv.Itoa(uid)
 	who, err := d.ByUID(number)
 	if err == nil && who.Username == ToolsUser {
 		return fmt.Errorf("%s is whom MCP servers of hooks run as, and may never ask", ToolsUser)
+	}
+	if len(c.Users.Allow) == 0 {
+		return nil
 	}
 	if slices.Contains(c.Users.Allow, number) {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 func directory() system.Directory {
-	users := map[string]string{"1001": "alice", "1002": "bob", "998": system.ToolsUser}
+	users := map[string]string{"1001": "alice", "1002": "bob", "998": system.ToolsUser, "1500": system.ToolsUser}
 	return system.Directory{
 		ByUID: func(uid string) (*user.User, error) {
 			if users[uid] == "" {
@@ -34,7 +34,7 @@ func directory() system.Directory {
 }
 
 // Ordinary users may ask unless a list says who may; then only those on it, by name, uid or group. Root always may. The
-// user of MCP servers never may, by whatever entry.
+// user of MCP servers never may, by whatever entry or by none.
 func TestMayAsk(t *testing.T) {
 	for _, c := range []struct {
 		allow []string
@@ -49,7 +49,7 @@ func TestMayAsk(t *testing.T) {
 		{[]string{"@developers", "belay-tools", "998"}, []int{0, 1002}},
 	} {
 		config := system.Config{Users: system.Users{Allow: c.allow}}
-		for _, uid := range []int{0, 1, 998, 999, 1001, 1002, 1003, 59999, 60000, 65534} {
+		for _, uid := range []int{0, 1, 998, 999, 1001, 1002, 1003, 1500, 59999, 60000, 65534} {
 			err := config.MayAsk(uid, directory())
 			if (err == nil) != slices.Contains(c.may, uid) {
 				t.Errorf("allow %v: uid %d: %v", c.allow, uid, err)
