@@ -34,16 +34,24 @@ type userConfig struct {
 
 	mu   sync.Mutex
 	gone time.Time // since when the organisation has no trust.yaml, while the user has one; zero: it has, or neither has
-	bad  string    // why the files are not those of the organisation; "" when they are
-	// badLayer says why the user's own layer is left out; "" where it is not.
-	badLayer string
+
+	saying   sync.Mutex // held for no longer than to read or set what follows
+	bad      string     // why the files are not those of the organisation; "" when they are
+	badLayer string     // why the user's own layer is left out; "" where it is not
 }
 
 // problem says why the organisation's files are not in force, or "".
 func (u *userConfig) problem() string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+	u.saying.Lock()
+	defer u.saying.Unlock()
 	return u.bad
+}
+
+// say sets what problem or layerProblem tells.
+func (u *userConfig) say(of *string, why string) {
+	u.saying.Lock()
+	defer u.saying.Unlock()
+	*of = why
 }
 
 // derive writes the user's files where they differ from what the organisation's say. With an error the files stay as
@@ -52,10 +60,11 @@ func (u *userConfig) derive() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	err := u.write()
-	u.bad = ""
+	why := ""
 	if err != nil {
-		u.bad = err.Error()
+		why = err.Error()
 	}
+	u.say(&u.bad, why)
 	return err
 }
 
@@ -123,22 +132,25 @@ func (u *userConfig) sources() (layers.Sources, error) {
 // derived is what the sources come to. A user's layer that does not fit under the organisation's files any more is left
 // out: it must never keep the organisation's from being in force.
 func (u *userConfig) derived(s layers.Sources) (*layers.Derived, error) {
-	u.badLayer = ""
-	if s.User == nil {
-		return layers.Derive(s)
-	}
 	d, err := layers.Derive(s)
+	if s.User == nil {
+		u.say(&u.badLayer, "")
+		return d, err
+	}
 	if err == nil {
 		err = u.usable(d.File)
 	}
 	if err == nil {
+		u.say(&u.badLayer, "")
 		return d, nil
 	}
 	s.User = nil
 	floor, alone := layers.Derive(s)
+	why := ""
 	if alone == nil {
-		u.badLayer = "the user's own layer is not in force: " + err.Error()
+		why = "the user's own layer is not in force: " + err.Error()
 	}
+	u.say(&u.badLayer, why)
 	return floor, alone
 }
 
@@ -237,13 +249,18 @@ func (m *machine) leave(uid int) {
 	delete(m.users, uid)
 }
 
+// followed are the users whose files follow the organisation's. m.mu is not held while one of them is waited for: a user
+// who comes takes it.
+func (m *machine) followed() []*userConfig {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.users))
+}
+
 // derive has every open user's files follow the organisation's.
 func (m *machine) derive() error {
-	m.mu.Lock()
-	users := slices.Collect(maps.Values(m.users))
-	m.mu.Unlock()
 	var errs []error
-	for _, u := range users {
+	for _, u := range m.followed() {
 		errs = append(errs, u.derive())
 	}
 	return errors.Join(errs...)
@@ -251,14 +268,7 @@ func (m *machine) derive() error {
 
 // troubled reports whether the files of a user are not those of the organisation. They are tried again until they are.
 func (m *machine) troubled() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, u := range m.users {
-		if u.problem() != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.followed(), func(u *userConfig) bool { return u.problem() != "" })
 }
 
 // followEvery is how often the organisation's files are looked at.

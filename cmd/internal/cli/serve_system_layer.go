@@ -18,26 +18,31 @@ import (
 
 // layerProblem says why the user's own layer is not in force, or "".
 func (u *userConfig) layerProblem() string {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+	u.saying.Lock()
+	defer u.saying.Unlock()
 	return u.badLayer
 }
 
 // setLayer takes the user's own layer, nil for none, and derives anew. With an error everything is as it was; so it is
-// after undo.
+// after undo. Preconditions: no other layer of this user is being set.
 func (u *userConfig) setLayer(ctx context.Context, file []byte) (undo func() error, err error) {
+	if file != nil {
+		// Hooks are compiled for that. All users' files follow one after the other, and must not wait as long.
+		if err := u.checkLayer(ctx, file); err != nil {
+			return nil, err
+		}
+	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	before, err := readIf(filepath.Join(u.dir, layers.UserName))
 	if err != nil {
 		return nil, err
 	}
-	if file != nil {
-		if err := u.checkLayer(ctx, file); err != nil {
-			return nil, err
-		}
+	err = u.putLayer(file)
+	if left := u.layerProblem(); err == nil && file != nil && left != "" { // the organisation's files changed meanwhile
+		err = fmt.Errorf("%w: %s", config.ErrConfig, left)
 	}
-	if err := u.putLayer(file); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, u.putLayer(before))
 	}
 	return func() error {
@@ -63,7 +68,9 @@ func (u *userConfig) putLayer(file []byte) error {
 // checkLayer refuses a layer that does not fit under the organisation's files as they are, or whose hooks would not
 // run. It writes nothing.
 func (u *userConfig) checkLayer(ctx context.Context, file []byte) error {
-	s, err := u.sources()
+	u.mu.Lock()
+	s, err := u.sources() // as one derivation left them
+	u.mu.Unlock()
 	if err != nil {
 		return err
 	}

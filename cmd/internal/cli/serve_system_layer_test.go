@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/layers"
@@ -101,5 +102,50 @@ func TestLayersAreTakenWhole(t *testing.T) {
 	}
 	if err := undo(); err != nil || inForce(t, u) != "guard user-x" {
 		t.Errorf("undone: %s, %v", inForce(t, u), err)
+	}
+}
+
+// While the files of one user are derived, however long that takes, others come and go, and are looked after.
+func TestOneUsersFilesKeepNoOtherWaiting(t *testing.T) {
+	u, _ := layered(t)
+	m := &machine{users: map[int]*userConfig{1000: u}}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if m.troubled() || u.problem() != "" || u.layerProblem() != "" {
+			t.Error("there is no problem")
+		}
+		m.leave(1001)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Fatal("another user waits for the one whose files are being derived")
+	}
+}
+
+// A layer is examined beside what the organisation changes. One that does not fit any more when it is taken is refused.
+func TestALayerThatWasOvertaken(t *testing.T) {
+	u, write := layered(t)
+	write("guard")
+	if err := u.derive(); err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	u.reviewers = func() ([]string, error) {
+		if looks++; looks == 2 {
+			write("user-x")
+		}
+		return nil, nil
+	}
+	_, err := u.setLayer(t.Context(), []byte(strings.Replace(oneHook, "NAME", "user-x", 1)))
+	if err == nil || !strings.Contains(err.Error(), "is bound already") {
+		t.Errorf("taken: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(u.dir, layers.UserName)); err == nil || inForce(t, u) != "user-x" ||
+		u.layerProblem() != "" {
+		t.Errorf("%v, %s, %q", err, inForce(t, u), u.layerProblem())
 	}
 }

@@ -82,8 +82,12 @@ func (s *Server) userConfig(w http.ResponseWriter, r *http.Request) {
 	if body.File != nil {
 		file = []byte(*body.File)
 	}
+	errandOf(r.Context()).rest() // a turn is for work, and not for waiting
 	s.layering.Lock()
 	defer s.layering.Unlock()
+	if errandOf(r.Context()).take(r.Context()) != nil {
+		return // the caller has gone
+	}
 	// What has begun goes on also when the caller has gone: nothing is half applied.
 	ctx := context.WithoutCancel(r.Context())
 	defer s.changed()
