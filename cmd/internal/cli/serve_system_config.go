@@ -249,8 +249,8 @@ func (m *machine) leave(uid int) {
 	delete(m.users, uid)
 }
 
-// followed are the users whose files follow the organisation's. m.mu is not held while one of them is waited for: a user
-// who comes takes it.
+// followed are the users whose files follow the organisation's. m.mu is not held while one of them is waited for: a
+// user who comes takes it.
 func (m *machine) followed() []*userConfig {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/belay-hooks/belay/client/wire"
+	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/daemonapi"
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/phases"
@@ -153,6 +154,50 @@ func TestCallersSkill(t *testing.T) {
 	}
 	if body := ask(daemonapi.LookFunc(alice.Look)); !strings.Contains(body, "deny") {
 		t.Errorf("a skill that cannot be told: %s", body)
+	}
+}
+
+// stalling is a home whose owner takes a while to tell what a file holds.
+type stalling struct {
+	*home
+	reading, goOn chan struct{}
+}
+
+func (s *stalling) Read(r daemonapi.Read) daemonapi.Content {
+	select {
+	case s.reading <- struct{}{}:
+		<-s.goOn
+	default:
+	}
+	return s.home.Read(r)
+}
+
+// A caller who stalls keeps no turn: here the user has one, and another question of theirs is decided meanwhile. The
+// slow one is decided by what was told in the end.
+func TestWhoStallsKeepsNoTurn(t *testing.T) {
+	d, dial := asCaller(t, withServer(func(o *server.Options) {
+		o.Tenant, o.Patience = &server.Tenant{Share: server.NewTurns(0).Share()}, 700*time.Millisecond
+	}))
+	slow := &stalling{home: &home{t: t, files: map[string]string{"/home/alice/p/run.sh": "echo of-alice\n"}},
+		reading: make(chan struct{}), goOn: make(chan struct{})}
+	decided := make(chan error)
+	go func() {
+		_, _, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameInvoke, tells, runsIn(t, "sh run.sh")), slow)
+		decided <- err
+	}()
+	<-slow.reading
+	from := time.Now()
+	kind, body, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameInvoke, 0, runsIn(t, "ls")), nil)
+	if err != nil || kind != daemonapi.FrameVerdict {
+		t.Errorf("beside a caller who stalls: %v %s", err, body)
+	}
+	close(slow.goOn)
+	inTime := time.Since(from) < time.Second // as long as one read may take
+	if err := <-decided; err != nil {
+		t.Fatal(err)
+	}
+	if event := d.lastEvent(t); inTime && !strings.Contains(event, "echo of-alice") {
+		t.Error(event)
 	}
 }
 

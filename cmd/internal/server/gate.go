@@ -42,10 +42,9 @@ func (g *gate) enter(ctx context.Context, size int) (leave func(), ok bool) {
 	if size > smallBytes {
 		large = g.large
 	}
+	t := &spareTurn{share: g.share}
 	leave = func() {
-		if g.share != nil {
-			g.share.leave()
-		}
+		t.leave()
 		<-g.slots
 		if large != nil {
 			<-large
@@ -54,6 +53,7 @@ func (g *gate) enter(ctx context.Context, size int) (leave func(), ok bool) {
 	}
 	if g.place(ctx, large, nil) {
 		if g.turn(ctx, 0) {
+			t.begin(ctx)
 			return leave, true
 		}
 		g.giveUp(large)
@@ -68,6 +68,7 @@ func (g *gate) enter(ctx context.Context, size int) (leave func(), ok bool) {
 	defer timer.Stop()
 	if g.place(ctx, large, timer.C) {
 		if g.turn(ctx, max(0, g.patience-time.Since(began))) {
+			t.begin(ctx)
 			return leave, true
 		}
 		g.giveUp(large)

@@ -39,7 +39,17 @@ func (t *Tenant) Files() kernel.FileSystem {
 	if t == nil {
 		return nil
 	}
-	return CallerFiles{}
+	return hookFiles{}
+}
+
+// hookFiles is CallerFiles for hooks that run.
+type hookFiles struct{}
+
+type hookKey struct{}
+
+// Readlink implements kernel.FileSystem.
+func (hookFiles) Readlink(ctx context.Context, path string) (string, error) {
+	return CallerFiles{}.Readlink(context.WithValue(ctx, hookKey{}, true), path)
 }
 
 // reading is the context of a decision: of a tenant's files this process reads nothing.
@@ -60,6 +70,7 @@ type looker struct {
 	contents bool // the caller tells what files hold, too
 	log      *slog.Logger
 
+	turn    *spareTurn // of the question; nil: it has none
 	mu      sync.Mutex // a look is under way
 	looks   int
 	left    share
@@ -108,10 +119,15 @@ func (l *looker) asking(ctx context.Context, most time.Duration, kind daemonapi.
 	}
 	l.looks++
 	l.left.looks--
+	back := func(context.Context) {}
+	if ctx.Value(hookKey{}) == nil { // while one hook waits for a look, others may run
+		back = l.turn.rest()
+	}
 	from := time.Now()
 	n, err := l.exchange(most, kind, question, header, body)
 	l.left.time -= time.Since(from)
 	l.left.bytes -= int64(n)
+	back(ctx)
 	if err != nil {
 		l.torn = true
 		l.warn(ctx, err)

@@ -33,6 +33,9 @@ func asTenant(t *testing.T, uid int, from *int, options ...option) (d *daemon, p
 	path = filepath.Join(dir, daemonapi.SocketName)
 	tenant := &server.Tenant{UID: uid, HTTP: listen(daemonapi.SocketName), Frames: listen(daemonapi.FrameSocketName)}
 	d = startDaemon(t, append(options, withServer(func(o *server.Options) {
+		if o.Tenant != nil {
+			tenant.Share = o.Tenant.Share
+		}
 		o.Tenant = tenant
 		o.Peer = func(c syscall.Conn) (int, error) {
 			if strings.HasPrefix(c.(net.Conn).LocalAddr().String(), dir) {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -107,6 +108,55 @@ func TestTurnsAreCounted(t *testing.T) {
 		}
 		if turns.free != common || len(turns.waiting) != 0 {
 			rt.Fatalf("%d of %d common turns are back, %d users wait", turns.free, common, len(turns.waiting))
+		}
+	})
+}
+
+// A question whose caller tells of files slowly has its turn taken by others after a while, and gets one again. However
+// it ends, no turn is lost.
+func TestWhoWaitsForACallerSparesTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := NewTurns(1)
+		a, b := turns.Share(), turns.Share()
+		now, cancel := context.WithCancel(t.Context())
+		cancel()
+		l := &looker{}
+		ctx := context.WithValue(t.Context(), lookerKey{}, l)
+		slow := &spareTurn{share: a}
+		for _, s := range []*Share{a, a, b} { // a has its own turn and the common one
+			if !s.enter(ctx) {
+				t.Fatal("no turn")
+			}
+		}
+		slow.begin(ctx)
+		back := l.turn.rest()
+		if synctest.Wait(); b.enter(now) {
+			t.Error("a turn is spared at once")
+		}
+		back(ctx)
+		for range 3 {
+			back = slow.rest()
+			time.Sleep(spareTime)
+			if synctest.Wait(); !b.enter(now) {
+				t.Fatal("a caller who is slow keeps the turn")
+			}
+			b.leave()
+			if back(ctx); b.enter(now) {
+				t.Error("two have one turn")
+			}
+		}
+		back = slow.rest()
+		if synctest.Wait(); !b.enter(now) {
+			t.Error("a caller who was slow keeps the turn")
+		}
+		back(now) // none is free, and the question ends
+		slow.leave()
+		slow.leave()
+		a.leave()
+		b.leave()
+		b.leave()
+		if turns.free != 1 || a.running != 0 || b.running != 0 || a.common != 0 || b.common != 0 {
+			t.Errorf("turns are lost: %d, %+v, %+v", turns.free, a, b)
 		}
 	})
 }
