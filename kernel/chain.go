@@ -125,7 +125,9 @@ func (c *chain) run(ctx context.Context) {
 			validators = append(validators, b)
 		}
 	}
-	judges := slices.ContainsFunc(validators, func(b *binding) bool { return b.judges || b.fault != nil })
+	judges := slices.ContainsFunc(validators, func(b *binding) bool {
+		return (b.judges || b.fault != nil) && !b.spec.KeepsDefault
+	})
 	if !c.words.Stopped() {
 		// A mutator has judged what will run unless the action changed after its turn.
 		validators = slices.DeleteFunc(validators, func(b *binding) bool {

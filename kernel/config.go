@@ -118,6 +118,8 @@ type BindingSpec struct {
 	State   string // namespace of its state; "" means Name
 	// what it asks waits in the queue, also where the caller puts questions to the person itself
 	Queued bool
+	// Config.Default decides as if the hook had not been asked
+	KeepsDefault bool
 }
 
 // Require blocks an action of the phases (in tool phases: of the tools) unless every

@@ -87,7 +87,9 @@ func TestAGrantNeedsTheToolsName(t *testing.T) {
 // unknown_tools decides calls of tools that no table names, and default what no hook judges.
 func TestTheRest(t *testing.T) {
 	guard := hook{name: "guard", spec: onExec, imports: []string{"block"}, caps: []string{"block"}}
-	look := hook{name: "look"} // sees everything and can say nothing
+	look := hook{name: "look"}                                                        // sees everything and can say nothing
+	keeps := hook{name: "keeps", imports: []string{"block"}, caps: []string{"block"}, // says nothing, and leaves the default
+		spec: func(b *kernel.BindingSpec) { b.KeepsDefault = true }}
 	for _, c := range []struct {
 		name    string
 		cfg     kernel.Config
@@ -121,7 +123,7 @@ func TestTheRest(t *testing.T) {
 			"claude-code", "Read", `{"file_path":"a"}`, phases.Allow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := newHost(t, []hook{guard, look}, func(cfg *kernel.Config, _ *kernel.Options) {
+			h := newHost(t, []hook{guard, look, keeps}, func(cfg *kernel.Config, _ *kernel.Options) {
 				cfg.Default, cfg.UnknownTools, cfg.KnownTools = c.cfg.Default, c.cfg.UnknownTools, c.cfg.KnownTools
 			})
 			v := h.invoke(t, callOf(c.runtime, c.tool, c.args))

@@ -135,8 +135,10 @@ type Binding struct {
 	Via string `json:"via,omitzero"`
 	// text that its rewrites take out is redacted in the log; default: true if
 	// the hook imports find_secrets
-	Redacts  *bool `json:"redacts,omitzero"`
-	Disabled bool  `json:"disabled,omitzero"`
+	Redacts *bool `json:"redacts,omitzero"`
+	// default of the phase decides as if this hook had not been asked: it can only restrict further
+	KeepsDefault bool `json:"keeps_default,omitzero"`
+	Disabled     bool `json:"disabled,omitzero"`
 }
 
 // Require blocks an action of the phases (and, in tool phases, of the tools)

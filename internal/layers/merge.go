@@ -59,8 +59,8 @@ func restrict(out, user *config.File) (keyLayers, error) {
 	return from, nil
 }
 
-// addHooks binds the user's hooks behind all others. A hook that was asked and says nothing has judged the action:
-// where the organisation's default is more than allow, a user's hook would take its place, and is refused.
+// addHooks binds the user's hooks behind all others. A hook that was asked and says nothing has judged the action: where
+// the organisation's default is more than allow, a user's hook would take its place, and keeps it instead.
 func addHooks(out, user *config.File) error {
 	if len(user.Hooks) == 0 {
 		return nil
@@ -76,12 +76,6 @@ func addHooks(out, user *config.File) error {
 		if slices.ContainsFunc(out.Hooks, func(o config.Binding) bool { return o.Name == b.Name }) {
 			return user.Errorf(at+"/name", "%q is bound already, by the organisation or with a reviewer's approval", b.Name)
 		}
-		for k, p := range b.Phases {
-			if strictness(out.Default[p]) > strictness(phases.Allow) {
-				return user.Errorf(fmt.Sprintf("%s/phases/%d", at, k),
-					"the organisation's default decides what no hook judges in %s, and this hook would judge it", p)
-			}
-		}
 		highest = max(highest, b.Priority)
 	}
 	down := 0
@@ -93,6 +87,9 @@ func addHooks(out, user *config.File) error {
 	}
 	for _, b := range user.Hooks {
 		b.Priority = max(b.Priority-down, lowestPriority)
+		b.KeepsDefault = b.KeepsDefault || slices.ContainsFunc(b.Phases, func(p phases.Phase) bool {
+			return strictness(out.Default[p]) > strictness(phases.Allow)
+		})
 		out.Hooks = append(out.Hooks, b)
 	}
 	return nil

@@ -104,6 +104,12 @@ func TestUserLayer(t *testing.T) {
 		}
 	}
 
+	// Where the organisation's default asks or blocks, a hook of the user's leaves it to decide.
+	s.User = []byte(strings.ReplaceAll(string(s.User), "phases: [pre_tool]", "phases: [pre_tool, spawn]"))
+	if f, _ := derive(t, s); !slices.ContainsFunc(f.Hooks, func(b config.Binding) bool { return b.Name == "user-strict" && b.KeepsDefault }) {
+		t.Errorf("user-strict takes the place of the default in spawn: %+v", f.Hooks)
+	}
+
 	// Without the file everything is as the organisation has it: no hook of the user's is taken for an approved one.
 	s.User = nil
 	f, s = derive(t, s)
@@ -161,8 +167,6 @@ func TestUserFilesThatDoMore(t *testing.T) {
 		{"rules", "hooks: [{name: user-x, module: 'rules:x.yaml', phases: [pre_tool]}]", "the daemon reads no file"},
 		{"a file", "hooks: [{name: user-x, module: x.wasm, digest: 'sha256:" + strings.Repeat("a", 64) +
 			"', phases: [pre_tool], capabilities: []}]", "the daemon reads no file"},
-		{"a phase with a default", strings.Replace(hook("  capabilities: []"), "pre_tool", "pre_tool, spawn", 1),
-			"user.yaml:5: /hooks/0/phases/1: the organisation's default decides"},
 		{"a hook of the organisation's", "require: [{phases: [pre_tool], hooks: [command-guard]}]", "no hook is bound"},
 		{"a pattern's name", "redact: {patterns: [{name: acme, regex: abc_1234567, keywords: [abc]}]}", "another pattern of that name"},
 		{"a mask that removes", "redact: {masks: [{path: /args, how: remove}]}", "leaves a hash"},

@@ -131,6 +131,7 @@ func belay() *builder {
 		"Spec.max_bytes":               between(0, httpcall.MaxBytes),
 		"Spec.timeout_ms":              between(0, httpcall.MaxTimeoutMS),
 		"Binding.config_file_optional": {},
+		"Binding.keeps_default":        {},
 	})
 	text := func(pattern string) node { return node{"type": "string", "pattern": pattern} }
 	some := text(`[^\x00]`)
