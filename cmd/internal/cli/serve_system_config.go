@@ -285,12 +285,13 @@ func (m *machine) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		// A change of system.yaml is an event, also while none asks; and who accepts connections need not look.
+		_, _ = m.configs.fresh()
 		now, text := m.written(), ""
 		if now == seen && said == "" && !m.troubled() {
 			continue
 		}
 		seen = now
-		_, _ = m.configs.fresh() // a change of system.yaml is an event, also while none asks
 		m.followMachineLog(ctx)
 		if err := m.derive(); err != nil {
 			text = err.Error()

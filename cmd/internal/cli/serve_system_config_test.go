@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/belay-hooks/belay/internal/config"
@@ -117,4 +119,34 @@ func TestApprovalsWhileTheOrganisationsFileChanges(t *testing.T) {
 	if err != nil || len(f.Hooks) != approvals+1 {
 		t.Errorf("%d hooks are bound, want %d: %v", len(f.Hooks), approvals+1, err)
 	}
+}
+
+// Who accepts connections reads no file: system.yaml is looked at beside that, also while none of the files changes.
+func TestAcceptingReadsNoFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &machine{places: system.Places{Config: t.TempDir()}, users: map[int]*userConfig{}}
+		accepting, late := false, 0
+		m.configs = &systemConfigs{at: time.Now(), config: new(system.Config), load: func() (*system.Config, error) {
+			if accepting {
+				late++
+			}
+			return new(system.Config), nil
+		}}
+		ctx, stop := context.WithCancel(t.Context())
+		go m.watch(ctx)
+		for range 10 {
+			time.Sleep(followEvery)
+			synctest.Wait()
+			accepting = true
+			if _, err := m.configs.now(); err != nil {
+				t.Error(err)
+			}
+			accepting = false
+		}
+		stop()
+		synctest.Wait()
+		if late > 0 {
+			t.Errorf("system.yaml was read %d times by who accepts", late)
+		}
+	})
 }
