@@ -20,6 +20,10 @@ type Places struct {
 // What is open already stays open: call it before anything from outside is read. Where the
 // kernel has no Landlock the error is nil and the report says 0; an error means that the
 // process must not serve.
+//
+// Where there is Landlock, the program starts again in this process before Daemon returns:
+// call it first of all, with nothing in hand that has to be kept but descriptors without
+// close-on-exec.
 func Daemon(p Places) (Report, error) {
 	tmp := filepath.Join(p.State, "tmp")
 	if err := os.Mkdir(tmp, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -28,7 +32,12 @@ func Daemon(p Places) (Report, error) {
 	if err := os.Setenv("TMPDIR", tmp); err != nil {
 		return Report{}, err
 	}
-	version, err := restrict(p)
+	version, err := again()
+	if err == nil && version == 0 {
+		if version, err = restrict(p); err == nil && version > 0 {
+			err = start(version)
+		}
+	}
 	if err != nil {
 		return Report{}, fmt.Errorf("Landlock: %w", err)
 	}

@@ -2,11 +2,13 @@ package confine
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,7 +19,14 @@ import (
 // confined is the variable that makes this test program the confined process.
 const confined = "BELAY_TEST_CONFINED"
 
+// sleeps is the variable that makes it wait for the end of its input.
+const sleeps = "BELAY_TEST_SLEEPS"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(sleeps) != "" {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
+	}
 	if dir := os.Getenv(confined); dir != "" {
 		os.Exit(confinedProcess(dir))
 	}
@@ -37,6 +46,7 @@ func confinedProcess(dir string) int {
 			os.Stdout.WriteString(what + ": " + errorText(err) + "\n")
 		}
 	}
+	threads := twoThreads() // which are there before Landlock is
 	if os.Getenv(confined+"_CHILD") == "" {
 		// What listens there is outside of what is confined.
 		r, err := Daemon(p)
@@ -81,6 +91,9 @@ func confinedProcess(dir string) int {
 		_, err = os.ReadFile(name)
 		check("read "+name, true, err)
 	}
+	if os.Getenv(confined+"_CHILD") == "" {
+		check("end on one thread what another one has started", true, endElsewhere(threads))
+	}
 	if os.Getenv(confined+"_CHILD") == "" { // the compiler is this program, in a process of its own
 		child := exec.Command("/proc/self/exe")
 		child.Env = append(os.Environ(), confined+"_CHILD=1", "BELAY_TEST_SCOPES=")
@@ -91,6 +104,39 @@ func confinedProcess(dir string) int {
 		}
 	}
 	return bad
+}
+
+// twoThreads returns what runs functions on a thread of its own, twice.
+func twoThreads() (threads [2]func(func())) {
+	for i := range threads {
+		work, done := make(chan func()), make(chan bool)
+		go func() {
+			runtime.LockOSThread()
+			for f := range work {
+				f()
+				done <- true
+			}
+		}()
+		threads[i] = func(f func()) { work <- f; <-done }
+		threads[i](func() {})
+	}
+	return threads
+}
+
+// endElsewhere starts a process on the first thread, and ends it on the second one.
+func endElsewhere(threads [2]func(func())) (err error) {
+	child := exec.Command("/proc/self/exe")
+	child.Env = append(os.Environ(), sleeps+"=1")
+	in, _ := child.StdinPipe() // the child ends with it
+	defer in.Close()
+	threads[0](func() { err = child.Start() })
+	if err != nil {
+		return err
+	}
+	threads[1](func() { err = child.Process.Kill() })
+	in.Close()
+	_ = child.Wait()
+	return err
 }
 
 func errorText(err error) string {
@@ -128,5 +174,20 @@ func TestDaemonReachesItsPlacesOnly(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "state", "tmp")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A variable of the environment alone does not pass for Landlock.
+func TestVariableConfinesNothing(t *testing.T) {
+	t.Setenv("TMPDIR", "")
+	for _, said := range []string{"7", "0", "x", ""} {
+		t.Setenv(started, said)
+		dir := t.TempDir()
+		if err := os.Mkdir(filepath.Join(dir, "state"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := Daemon(places(dir)); err == nil || !strings.Contains(err.Error(), started) {
+			t.Errorf("%q: %+v, %v", said, r, err)
+		}
 	}
 }

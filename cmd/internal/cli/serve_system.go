@@ -57,16 +57,19 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	if err != nil {
 		return failureBy(err, "`belay system install` sets up system mode.")
 	}
+	if os.Getenv("LISTEN_FDS") == "" {
+		return noSockets()
+	}
+	restrictUmask()
+	report, err := a.confine(ctx, log) // first: the program starts again, and the sockets stay for it
+	if err != nil {
+		return failureBy(err, "Nothing is served: a daemon that can reach more than its own files would not be what system mode promises.")
+	}
 	http, frames, err := a.activated()
 	if err != nil {
 		return err
 	}
 	defer shareRuntime()()
-	restrictUmask()
-	report, err := a.confine(ctx, log)
-	if err != nil {
-		return failureBy(err, "Nothing is served: a daemon that can reach more than its own files would not be what system mode promises.")
-	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ended := make(chan struct{})
@@ -173,13 +176,17 @@ func (a *App) activated() (http, frames net.Listener, err error) {
 		}
 	}
 	if http == nil || frames == nil {
-		return nil, nil, failure("no socket was handed over: systemd opens "+daemonapi.SocketName+" and "+
-			daemonapi.FrameSocketName+" for this daemon",
-			"`systemctl start belay.socket` does; without systemd: systemd-socket-activate -l "+
-				filepath.Join(system.RunDir, daemonapi.SocketName)+" -l "+
-				filepath.Join(system.RunDir, daemonapi.FrameSocketName)+" belay serve --system")
+		return nil, nil, noSockets()
 	}
 	return http, frames, nil
+}
+
+func noSockets() error {
+	return failure("no socket was handed over: systemd opens "+daemonapi.SocketName+" and "+
+		daemonapi.FrameSocketName+" for this daemon",
+		"`systemctl start belay.socket` does; without systemd: systemd-socket-activate -l "+
+			filepath.Join(system.RunDir, daemonapi.SocketName)+" -l "+
+			filepath.Join(system.RunDir, daemonapi.FrameSocketName)+" belay serve --system")
 }
 
 // freshFor is how long system.yaml is believed without another look.
