@@ -60,7 +60,9 @@ func (b *Belay) Reconciled(ctx context.Context, r *wire.Reconciliation) error {
 }
 
 // NoteAccess logs who came to a daemon; see kernel.Kernel.NoteAccess, also for errors.
-func (b *Belay) NoteAccess(ctx context.Context, a kernel.Access) error { return b.kernel.NoteAccess(ctx, a) }
+func (b *Belay) NoteAccess(ctx context.Context, a kernel.Access) error {
+	return b.kernel.NoteAccess(ctx, a)
+}
 
 // NoteMachine logs how the daemon of system mode stands; see kernel.Kernel.NoteMachine, also for errors.
 func (b *Belay) NoteMachine(ctx context.Context, decision, reason string, n kernel.MachineNote) error {
