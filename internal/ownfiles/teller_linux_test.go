@@ -150,7 +150,7 @@ func tree() map[string]string {
 	}
 }
 
-// What a daemon may ask for, what it is for, and what it gets.
+// Each row is a request of a daemon, its purpose and the answer.
 func TestRule(t *testing.T) {
 	w := newWorld(t, tree())
 	question := w.commands("sh run.sh; ./in.sh; sh out.sh diary.sh; . .env; python3 -m sub.deep; sh up/id_ed25519; sh ../q/run.sh; sh sub; make")

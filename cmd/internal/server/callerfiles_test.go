@@ -88,8 +88,8 @@ func (d *daemon) lastEvent(t *testing.T) string {
 	return string(b)
 }
 
-// What a command runs is read through the caller, in parts where it is long, and each read says what it is for. A caller
-// that sets no flag for it is asked where links lead, and nothing else.
+// The files that a command runs are read through the caller, in parts where they are long, and each read names its
+// purpose. A caller that sets no flag for it is asked where links lead, and nothing else.
 func TestCallersContents(t *testing.T) {
 	d, dial := asCaller(t)
 	long := strings.Repeat("x = 1\n", 300<<10)

@@ -148,8 +148,8 @@ func TestLiesAreEvents(t *testing.T) {
 	}
 }
 
-// The token of a lease that does not cover what it is shown for is an event, whosever it is. An honest program that asks
-// whether there is a lease leaves none.
+// A token that is shown for something which its lease does not cover is an event, the owner's token as well as another's.
+// An honest program that asks whether there is a lease leaves none.
 func TestTokensOfLeasesThatAreNotHeldAreTries(t *testing.T) {
 	const uid = 4242
 	from := uid

@@ -231,8 +231,8 @@ func greedy(l net.Listener, paths []string, got chan<- map[string]string) {
 	say(daemonapi.FrameAnswer, []byte(`{"stdout":"{}","exit":0}`))
 }
 
-// A daemon that asks belay-hook for keys, logs and other projects gets nothing of them, whatever it says that they are
-// for, and whichever links a project has.
+// A daemon that asks belay-hook for keys, logs and other projects gets nothing of them: no purpose that it
+// names opens them, and no link of a project.
 func TestGreedyDaemon(t *testing.T) {
 	if !inNamespace(t) {
 		return

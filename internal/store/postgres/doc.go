@@ -11,8 +11,8 @@
 //
 // A process that opens the store takes the kernel's name and gets a fencing number (function hold). Every
 // function that writes looks at the number in the transaction that writes. Another process is refused while
-// the first one renews its hold; a process that has lost the name cannot write any more, whatever it still
-// believes.
+// the first one renews its hold; a process that has lost the name cannot write any more, even while it
+// believes that it holds the name.
 //
 // # How a batch is decided
 //

@@ -61,8 +61,8 @@ func newPlans(t *testing.T) *plans {
 		}
 		_ = c.Close(ctx)
 	})
-	// A table with a page would be read as a whole whatever it is asked for: what counts is whether there
-	// is a way by an index.
+	// For a table of one page the planner reads the whole table in answer to every query. This test asks
+	// whether there is a way by an index.
 	if _, err := c.Exec(t.Context(), "SET enable_seqscan = off"); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Probe tries what the daemon of system mode must not be able to do, and what it must. systemd starts it by the daemon's
+// Command probe tries what the daemon of system mode must not be able to do, and what it must. systemd starts it by the daemon's
 // own unit, in the place of belay; so what holds it are that unit's walls alone, without Landlock. It prints a line for
 // each try: its name, and the error or "ok".
 package main

@@ -1,5 +1,5 @@
-// Command try does one thing that belay has to hold against, as the user who starts it. What is done to a file or process
-// prints the number of the error, 0 for none; what is said to belay prints what was answered.
+// Command try does one thing that belay has to hold against, as the user who starts it. A try on a file or process prints
+// the number of the error, 0 for none; a try on belay prints the answer.
 package main
 
 import (
