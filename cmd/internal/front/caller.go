@@ -125,15 +125,20 @@ func (f *Front) caller(uid int) *caller {
 		return c
 	}
 	if len(f.callers) >= mostCallers {
-		for other, c := range f.callers {
-			if c.tenant == nil && !c.looking {
-				delete(f.callers, other)
-			}
-		}
+		f.forget(time.Now())
 	}
 	c := &caller{uid: uid}
 	f.callers[uid] = c
 	return c
+}
+
+// forget forgets who has no server, is not being looked at and has nothing to wait for. Preconditions: f.mu is held.
+func (f *Front) forget(now time.Time) {
+	for uid, c := range f.callers {
+		if !c.looking && (c.tenant == nil || !c.tenant.serving(now)) {
+			delete(f.callers, uid)
+		}
+	}
 }
 
 // look finds out what takes time: whether the user may ask and, where no server is open, whether one can be. Then it
