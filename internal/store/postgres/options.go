@@ -154,6 +154,8 @@ func readDSN(path string) (string, error) {
 	return strings.TrimSuffix(string(b[:n]), "\n"), nil
 }
 
+const encoded = "in a password, / ? # @ : and % are written as %2F %3F %23 %40 %3A and %25"
+
 // target is what a DSN says.
 type target struct {
 	host, user, password, database string
@@ -161,7 +163,8 @@ type target struct {
 	socket                         bool
 }
 
-// parseDSN takes a DSN apart. No error of it shows a password.
+// parseDSN takes a DSN apart. No error of it shows a part of the DSN: where a password is not written as URLs have it, any
+// part may be one of the password.
 func parseDSN(dsn string) (t target, err error) {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -176,7 +179,7 @@ func parseDSN(dsn string) (t target, err error) {
 	}
 	for name, list := range values {
 		if name != "host" || len(list) != 1 {
-			return t, optionError("dsn", "%q may not follow ?: only host=/DIRECTORY, once, for a socket", name)
+			return t, optionError("dsn", "only host=/DIRECTORY may follow ?, once, for a socket; %s", encoded)
 		}
 	}
 	t.user, t.database = u.User.Username(), strings.TrimPrefix(u.Path, "/")
@@ -191,7 +194,7 @@ func parseDSN(dsn string) (t target, err error) {
 	if p := u.Port(); p != "" {
 		n, err := strconv.ParseUint(p, 10, 16)
 		if err != nil || n == 0 {
-			return t, optionError("dsn", "%q is no port", p)
+			return t, optionError("dsn", "the port is no number from 1 to 65535; %s", encoded)
 		}
 		t.port = uint16(n)
 	}

@@ -17,14 +17,17 @@ func TestOptionsAreStrict(t *testing.T) {
 		"dsn: want postgres://":         func(o *Options) { o.DSN = "mysql://u:geheim@h/d" },
 		"dsn: want postgres:// ":        func(o *Options) { o.DSN = "host=h user=u password=geheim" },
 		"dsn: it is no URL":             func(o *Options) { o.DSN = "postgres://u:geheim@h:x/d" },
-		"no port":                       func(o *Options) { o.DSN = "postgres://u:geheim@h:0/d" },
+		"the port is no number":         func(o *Options) { o.DSN = "postgres://u:geheim@h:0/d" },
 		"names no user":                 func(o *Options) { o.DSN = "postgres://h/d" },
 		"names no host":                 func(o *Options) { o.DSN = "postgres://u:geheim@/d" },
 		"names no database":             func(o *Options) { o.DSN = "postgres://u:geheim@h" },
 		"names no database ":            func(o *Options) { o.DSN = "postgres://u:geheim@h/d/e" },
 		"names no host, or more":        func(o *Options) { o.DSN = "postgres://u:geheim@h,i/d" },
-		`"sslmode" may not follow`:      func(o *Options) { o.DSN += "?sslmode=disable" },
-		`"host" may not follow`:         func(o *Options) { o.DSN = "postgres://u:geheim@/d?host=/a&host=/b" },
+		"may follow ?, once":            func(o *Options) { o.DSN += "?sslmode=disable" },
+		"may follow ?, once, ":          func(o *Options) { o.DSN = "postgres://u:12?geheim@h/d" },
+		"the port is no number ":        func(o *Options) { o.DSN = "postgres://u:99999/geheim@h/d" },
+		"the port is no number from":    func(o *Options) { o.DSN = "postgres://u:4711111/x@h/d" },
+		"only host=/DIRECTORY may":      func(o *Options) { o.DSN = "postgres://u:geheim@/d?host=/a&host=/b" },
 		"stands for a socket":           func(o *Options) { o.DSN += "?host=/a" },
 		"stands for a socket, ":         func(o *Options) { o.DSN = "postgres://u:geheim@/d?host=a" },
 		"cannot be read":                func(o *Options) { o.DSN += "?%zz" },
@@ -46,7 +49,7 @@ func TestOptionsAreStrict(t *testing.T) {
 		change(&o)
 		if _, _, err := o.resolve(); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
 			t.Errorf("%q: %v", want, err)
-		} else if strings.Contains(err.Error(), "geheim") {
+		} else if strings.Contains(err.Error(), "geheim") || strings.Contains(err.Error(), "4711111") {
 			t.Errorf("the error shows the password: %v", err)
 		}
 	}
