@@ -31,7 +31,7 @@ type Options struct {
 	Version  string               // of the program
 	PID      int
 	Revision string // of system.yaml at the start
-	// Trouble is told why nothing can be written, and "" when it can be again.
+	// Trouble is told why nothing can be written, or the log is not in order, and "" when that is over.
 	Trouble func(why string)
 	Logger  *slog.Logger  // nil discards
 	Retry   time.Duration // after a failure; default 1 s
@@ -58,7 +58,8 @@ type Log struct {
 
 	mu       sync.Mutex
 	host     Host   // nil: it cannot be opened yet
-	trouble  string // why nothing can be written
+	writing  string // why the last write failed
+	health   string // why the state directory is not healthy
 	notes    []note
 	revision string // of system.yaml, the last one that was believed
 	unsound  string // why it cannot be believed now
@@ -120,7 +121,7 @@ func (l *Log) writeNotes(ctx context.Context) error {
 			l.mu.Unlock()
 			host, err := l.o.Open(ctx)
 			if err != nil {
-				return l.tell(ctx, err)
+				return l.wrote(ctx, err)
 			}
 			l.mu.Lock()
 			l.host = host
@@ -132,7 +133,7 @@ func (l *Log) writeNotes(ctx context.Context) error {
 		n, host := l.notes[0], l.host
 		l.mu.Unlock()
 		err := host.NoteMachine(ctx, n.decision, n.reason, n.MachineNote)
-		if l.tell(ctx, err) != nil {
+		if l.wrote(ctx, err) != nil {
 			return err
 		}
 		l.mu.Lock()
@@ -161,7 +162,7 @@ func (l *Log) writeAccess(ctx context.Context, c tally.Count) error {
 	if c.UID >= 0 && l.o.Name != nil {
 		a.User = l.o.Name(c.UID)
 	}
-	return l.tell(ctx, host.NoteAccess(ctx, a))
+	return l.wrote(ctx, host.NoteAccess(ctx, a))
 }
 
 // look finds out whether the log could be written, also while there is nothing to write.
@@ -180,44 +181,55 @@ func (l *Log) look(ctx context.Context) bool {
 		}
 	}
 	if ctx.Err() == nil {
-		_ = l.tell(ctx, err)
+		l.tell(ctx, &l.health, err)
 	}
 	return true
 }
 
-// tell takes note of whether the log can be written, and returns the error.
-func (l *Log) tell(ctx context.Context, err error) error {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	l.telling.Lock()
-	defer l.telling.Unlock()
-	l.mu.Lock()
-	changed := (l.trouble == "") != (text == "")
-	l.trouble = text
-	l.mu.Unlock()
-	if !changed {
-		return err
-	}
-	if err != nil {
-		l.o.Logger.LogAttrs(ctx, slog.LevelError, "the machine's log cannot be written: refused callers are counted until it can",
-			slog.Any("error", err))
-	} else {
-		l.o.Logger.LogAttrs(ctx, slog.LevelInfo, "the machine's log can be written again")
-	}
-	if l.o.Trouble != nil {
-		l.o.Trouble(text)
+// wrote takes note of whether something could be written, and returns the error. One that is cut off since the log ends
+// says nothing of it.
+func (l *Log) wrote(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		l.tell(ctx, &l.writing, err)
 	}
 	return err
 }
 
-// Problem says why nothing can be written, or "".
+// tell takes note of one way to know how the log stands. A write that succeeds does not make a state directory healthy.
+func (l *Log) tell(ctx context.Context, of *string, err error) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	l.mu.Lock()
+	before := l.problem()
+	*of = ""
+	if err != nil {
+		*of = err.Error()
+	}
+	now := l.problem()
+	l.mu.Unlock()
+	switch {
+	case (before == "") == (now == ""):
+		return
+	case now != "":
+		l.o.Logger.LogAttrs(ctx, slog.LevelError, "the machine's log is not in order: refused callers are counted until they can be written",
+			slog.String("error", now))
+	default:
+		l.o.Logger.LogAttrs(ctx, slog.LevelInfo, "the machine's log is in order again")
+	}
+	if l.o.Trouble != nil {
+		l.o.Trouble(now)
+	}
+}
+
+// Problem says why nothing can be written, or the log is not in order, or "".
 func (l *Log) Problem() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.trouble
+	return l.problem()
 }
+
+// problem is what Problem says. Preconditions: l.mu is held.
+func (l *Log) problem() string { return cmp.Or(l.writing, l.health) }
 
 // add has a notice wait. Of too many the newest takes the place of the one before it.
 func (l *Log) add(n note) {

@@ -23,6 +23,7 @@ type dir struct {
 	mu     sync.Mutex
 	events []string
 	full   bool
+	sick   bool // it can be written, and something else is wrong
 	closed bool
 }
 
@@ -47,7 +48,7 @@ func (d *dir) NoteMachine(_ context.Context, decision, _ string, n kernel.Machin
 func (d *dir) Status(context.Context) (wire.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return wire.Status{Healthy: !d.full}, nil
+	return wire.Status{Healthy: !d.full && !d.sick}, nil
 }
 
 func (d *dir) Close() error { d.closed = true; return nil }
@@ -181,6 +182,25 @@ func TestALogThatCannotBeWritten(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		stop()
 		if want := []string{"it is not belay's", "", "it is not healthy", ""}; !slices.Equal(*troubles, want) {
+			t.Errorf("%q", *troubles)
+		}
+	})
+}
+
+// A write that succeeds does not end what else is wrong with the state directory: it is told once.
+func TestWritesDoNotHideWhatIsWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &dir{sick: true}
+		l, troubles, stop := begin(t, d, opens)
+		for uid := range 5 {
+			time.Sleep(6 * time.Second)
+			l.Began(1501 + uid)
+			if synctest.Wait(); l.Problem() == "" {
+				t.Errorf("user %d: nothing is wrong", uid)
+			}
+		}
+		stop()
+		if want := []string{"it is not healthy"}; !slices.Equal(*troubles, want) {
 			t.Errorf("%q", *troubles)
 		}
 	})
