@@ -186,7 +186,7 @@ func (p *Plan) affects() (sockets, daemon bool) {
 			continue
 		}
 		daemon = true
-		sockets = sockets || slices.Contains(append(Sockets(), ToolsSocket), path.Base(s.Path))
+		sockets = sockets || slices.Contains(allSockets(), path.Base(s.Path))
 	}
 	return sockets, daemon
 }

@@ -45,8 +45,11 @@ const (
 	ToolsSlice   = "belay-tools.slice"
 )
 
+// allSockets returns every unit that holds a socket.
+func allSockets() []string { return append(Sockets(), ToolsSocket) }
+
 // allUnits returns every unit of an installation.
-func allUnits() []string { return append(Sockets(), Service, ToolsSocket, ToolsService, ToolsSlice) }
+func allUnits() []string { return append(allSockets(), Service, ToolsService, ToolsSlice) }
 
 // kind says what an item is.
 type kind int
@@ -102,7 +105,7 @@ func items(p Policy, sources map[string]string) []item {
 	for _, name := range allUnits() {
 		out = append(out, item{kind: ownFile, path: path.Join(unitDir, name), mode: 0o644, content: unit(name)})
 	}
-	for _, name := range append(Sockets(), ToolsSocket) {
+	for _, name := range allSockets() {
 		out = append(out, item{kind: link, path: path.Join(wantsDir, name), target: path.Join(unitDir, name)})
 	}
 	return append(out,

@@ -361,29 +361,33 @@ func TestReadOnlyDirectories(t *testing.T) {
 // What an upgrade made that the version before had not is gone when it is taken back.
 func TestUpgradeTakesNewFilesBack(t *testing.T) {
 	needsRoot(t)
-	tree := image(t)
-	install(t, tree, options(t, "v1.0.0"))
-	for _, name := range []string{unitDir + "/belay-frame.socket", wantsDir + "/belay-frame.socket"} {
-		if err := os.Remove(tree.Outer(name)); err != nil {
+	for _, socket := range allSockets() {
+		tree := image(t)
+		install(t, tree, options(t, "v1.0.0"))
+		names := []string{unitDir + "/" + socket, wantsDir + "/" + socket}
+		for _, name := range names {
+			if err := os.Remove(tree.Outer(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p, err := tree.Plan(options(t, "v2.0.0"))
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	p, err := tree.Plan(options(t, "v2.0.0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	units := &recorded{}
-	ctx, cancel := context.WithCancel(context.Background())
-	err = p.Upgrade(ctx, units, func(ctx context.Context) error {
-		cancel() // who waits gives up: all is put back all the same
-		return ctx.Err()
-	})
-	if !errors.Is(err, context.Canceled) || !slices.Equal(units.told, []string{"restart", "start", "stop", "restart", "start"}) {
-		t.Errorf("%v, %v", err, units.told)
-	}
-	for _, name := range []string{unitDir + "/belay-frame.socket", wantsDir + "/belay-frame.socket"} {
-		if _, err := os.Lstat(tree.Outer(name)); err == nil {
-			t.Errorf("%s is left", name)
+		units := &recorded{}
+		ctx, cancel := context.WithCancel(context.Background())
+		err = p.Upgrade(ctx, units, func(ctx context.Context) error {
+			cancel() // who waits gives up: all is put back all the same
+			return ctx.Err()
+		})
+		// A socket whose file is gone cannot be stopped any more: that comes first.
+		if !errors.Is(err, context.Canceled) || !slices.Equal(units.told, []string{"restart", "start", "stop", "restart", "start"}) {
+			t.Errorf("%s: %v, %v", socket, err, units.told)
+		}
+		for _, name := range names {
+			if _, err := os.Lstat(tree.Outer(name)); err == nil {
+				t.Errorf("%s is left", name)
+			}
 		}
 	}
 }

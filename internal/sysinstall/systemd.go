@@ -33,7 +33,7 @@ func (Systemd) Start(ctx context.Context) error {
 	if err := systemctl(ctx, "daemon-reload"); err != nil {
 		return err
 	}
-	for _, unit := range append(Sockets(), ToolsSocket) {
+	for _, unit := range allSockets() {
 		if !known(ctx, unit) {
 			continue
 		}
@@ -54,7 +54,7 @@ func (Systemd) Restart(ctx context.Context) error {
 
 // Stop implements Units. Units that are not there are no error.
 func (Systemd) Stop(ctx context.Context) error {
-	for _, unit := range append(Sockets(), ToolsSocket, Service, ToolsSlice) { // the slice ends every server
+	for _, unit := range append(allSockets(), Service, ToolsSlice) { // the slice ends every server
 		if !known(ctx, unit) {
 			continue
 		}
@@ -68,7 +68,7 @@ func (Systemd) Stop(ctx context.Context) error {
 // Forget implements Units.
 func (Systemd) Forget(ctx context.Context) error {
 	err := systemctl(ctx, "daemon-reload")
-	for _, unit := range append(Sockets(), ToolsSocket, Service) {
+	for _, unit := range append(allSockets(), Service) {
 		_ = systemctl(ctx, "reset-failed", unit) // one that has not failed is not known any more
 	}
 	return err

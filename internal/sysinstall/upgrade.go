@@ -179,7 +179,7 @@ func (t *Tree) holds(files map[string]string) bool {
 // makesSockets reports whether the plan brings sockets that were not there.
 func (p *Plan) makesSockets() bool {
 	return slices.ContainsFunc(p.Steps, func(s Step) bool {
-		return s.Action == Make && slices.Contains(Sockets(), path.Base(s.Path))
+		return s.Action == Make && slices.Contains(allSockets(), path.Base(s.Path))
 	})
 }
 
