@@ -3,6 +3,7 @@ package server_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/daemonapi"
@@ -120,4 +121,33 @@ func TestTenantsTranscriptTellsOfCalls(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowLog tells of everything but the log in time.
+type slowLog struct{ *home }
+
+func (s slowLog) Read(r daemonapi.Read) daemonapi.Content {
+	if r.For == files.Transcript {
+		time.Sleep(lateRead)
+	}
+	return s.home.Read(r)
+}
+
+// lateRead is longer than the daemon waits for one read.
+const lateRead = 1200 * time.Millisecond
+
+// A caller who does not tell of a log, behind the decision, has not misled that: the comparison alone says it.
+func TestALogThatIsNotToldIsNoLieAboutTheQuestion(t *testing.T) {
+	d, dial := asCaller(t)
+	q := daemonapi.AppendEvent(nil, "claude-code", "", []byte(`{"session_id":"s-1","transcript_path":"`+alicesLog+
+		`","cwd":"/home/alice/p","permission_mode":"default","hook_event_name":"SessionEnd","reason":"other"}`))
+	if _, body, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameEvent, tells, string(q)),
+		slowLog{&home{t: t, files: map[string]string{alicesLog: logged("a")}}}); err != nil {
+		t.Fatalf("%s, %v", body, err)
+	}
+	if list, err := d.host.Events(t.Context(), wire.Query{Type: phases.EventReconcile, Limit: 10}); err != nil ||
+		len(list) != 1 || list[0].Decision != "unknown" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	d.accesses(t, 0)
 }

@@ -78,7 +78,8 @@ type looker struct {
 	spentUp bool  // nothing is left
 	torn    bool  // the caller has answered something else, or not
 	over    bool  // the question is answered
-	fault   error // why the caller's files are not known any further
+	decided bool  // what is asked now is not for the decision, but behind it
+	fault   error // why the caller's files were not known any further for the decision
 }
 
 // unsound returns why the answers of the caller do not count any further, or nil, and how many looks there were.
@@ -90,7 +91,9 @@ func (l *looker) unsound() (looks int, err error) {
 
 // warn notes why the caller's files are not known any further. It names no path: those are the caller's.
 func (l *looker) warn(ctx context.Context, err error) {
-	l.fault = err
+	if !l.decided {
+		l.fault = err
+	}
 	l.log.LogAttrs(ctx, slog.LevelWarn, "the caller's files cannot be told", slog.Int("looks", l.looks),
 		slog.Any("error", err))
 }
@@ -178,7 +181,7 @@ func (l *looker) look(ctx context.Context, path string) (found daemonapi.Found) 
 func (l *looker) again(s share) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.left, l.spentUp = s, false
+	l.left, l.spentUp, l.decided = s, false, true
 }
 
 // end stops asking, and reports whether the connection can take another question. A look that is under way is not
