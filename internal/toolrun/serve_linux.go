@@ -201,7 +201,9 @@ func (r *relay) carry(ctx context.Context, given []string) (status int) {
 	}()
 	var streams sync.WaitGroup
 	streams.Go(r.output)
-	says := lines.New(given, func(line string, _ bool) { r.frame(frameSays, []byte(line)) })
+	says := lines.New(given, func(line string, _ bool) {
+		r.frame(frameSays, []byte(line[:min(len(line), maxWords)])) // names of variables are longer than their values
+	})
 	streams.Go(func() {
 		_, _ = io.Copy(says, r.p.stderr) // until all who could write there have ended
 		says.End()

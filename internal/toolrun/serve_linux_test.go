@@ -77,6 +77,30 @@ func TestServerHasWhatItsEntrySays(t *testing.T) {
 	}
 }
 
+// A line on standard error ends no server, also where it grows: the name of a variable stands there for each value.
+func TestALineThatGrowsEndsNoServer(t *testing.T) {
+	const name, value = "A_VARIABLE_WITH_A_LONG_NAME", "8letters"
+	servers := tools(t, "files")
+	entry := servers["files"]
+	entry.Env = []string{name}
+	servers["files"] = entry
+	r := newRig(t, servers)
+	r.setting.Env = map[string]string{name: value}
+	var says text
+	s, err := r.start(1001, "files", &says)
+	if err != nil {
+		t.Fatal(err, r.logged())
+	}
+	s.ask("complain " + strings.Repeat(value, 1000))
+	if got := s.ask("complain after"); got != "done" {
+		t.Errorf("the server: %q", got)
+	}
+	s.Close()
+	if got := says.String(); strings.Contains(got, value) || !strings.HasPrefix(got, "[value of "+name+"]") || !strings.HasSuffix(got, "after\n") {
+		t.Errorf("it said %d bytes, %.100q", len(got), got)
+	}
+}
+
 // Only the daemon's user has servers started. Root may ask what holds, and nothing else; others are not answered.
 func TestOnlyTheDaemonHasServersStarted(t *testing.T) {
 	r := newRig(t, tools(t, "files"))
