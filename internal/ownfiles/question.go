@@ -50,10 +50,11 @@ func ruleOf(question []byte, getenv func(string) string) *rule {
 	if err != nil || json.Unmarshal(body, &p) != nil {
 		return &rule{}
 	}
-	if r.text, err = texts(body); err != nil {
-		return &rule{}
+	if r.calls = p.beforeCall(r.runtime, event); r.calls {
+		if r.text, err = texts(body); err != nil {
+			return &rule{}
+		}
 	}
-	r.calls = p.beforeCall(r.runtime, event)
 	r.homes, r.temps = homes(getenv), []string{"/tmp", "/var/tmp", "/dev/shm"}
 	for _, dir := range append([]string{p.CWD, p.Directory}, p.Roots...) {
 		r.project(dir)

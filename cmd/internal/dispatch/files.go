@@ -34,7 +34,9 @@ func readFiles(ctx context.Context) func(patterns []string) ([][]byte, error) {
 				if seen[path] {
 					continue
 				}
-				seen[path] = true
+				if seen[path] = true; len(seen) > maxEventFiles {
+					return nil, errManyFiles
+				}
 				text, err := source.Read(ctx, files.Skill, path, maxEventFile)
 				if errors.Is(err, fs.ErrNotExist) || errors.Is(err, filesource.ErrUntold) && absent(ctx, source, path) {
 					continue // it is not there, or has gone meanwhile
@@ -42,7 +44,7 @@ func readFiles(ctx context.Context) func(patterns []string) ([][]byte, error) {
 				if err != nil {
 					return nil, err
 				}
-				if size += len(text); size > maxEventBytes || len(seen) > maxEventFiles {
+				if size += len(text); size > maxEventBytes {
 					return nil, errManyFiles
 				}
 				out = append(out, text)
