@@ -163,21 +163,16 @@ func (f *Front) look(ctx context.Context, c *caller, config *system.Config) {
 		c.config, c.at, c.may, c.looking = config, time.Now(), may, false
 		waiting := c.waiting
 		c.waiting = nil
+		why := make([]error, len(waiting))
 		for i, in := range waiting {
-			err := refused
-			if err == nil {
-				err = f.pass(c, config, in)
-			}
-			if err == nil {
-				waiting[i].conn = nil
-			} else if refused == nil {
-				refused = err
+			if why[i] = refused; refused == nil {
+				why[i] = f.pass(c, config, in)
 			}
 		}
 		f.mu.Unlock()
-		for _, in := range waiting {
-			if in.conn != nil {
-				f.refusals.refuse(in.conn, in.framed, c.uid, refused)
+		for i, in := range waiting {
+			if why[i] != nil {
+				f.refusals.refuse(in.conn, in.framed, c.uid, why[i])
 			}
 		}
 	})

@@ -364,6 +364,40 @@ func TestLookingKeepsNoOtherWaiting(t *testing.T) {
 	}
 }
 
+// Of connections that wait, those of a socket without a place are refused. Those of the other socket have places of
+// their own.
+func TestWaitingOnOneSocketTakesNoPlaceOfTheOther(t *testing.T) {
+	slow := make(chan struct{})
+	r := startWith(t, func(o *front.Options) {
+		o.Directory = system.Directory{ByUID: func(uid string) (*user.User, error) {
+			<-slow
+			return &user.User{Uid: uid, Username: "u" + uid}, nil
+		}, Groups: func(*user.User) ([]string, error) { return nil, nil }}
+	})
+	config, err := system.Parse([]byte("version: belay-system/v1\nusers: {allow: [u1000]}\nlimits: {connections: 4}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.config.Store(config)
+	r.silent.Store(true)
+	var last net.Conn
+	for range 5 {
+		last = r.dial(t, 1000, daemonapi.SocketName)
+		defer last.Close()
+	}
+	framed := r.dial(t, 1000, daemonapi.FrameSocketName)
+	defer framed.Close()
+	time.Sleep(50 * time.Millisecond) // until all wait
+	close(slow)
+	if got, _ := io.ReadAll(last); !strings.Contains(string(got), "limits.connections") {
+		t.Errorf("the fifth: %q", got)
+	}
+	_ = framed.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if got, err := io.ReadAll(framed); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the framed one was refused: %q, %v", got, err)
+	}
+}
+
 // Those who wait while a server is being opened that cannot be are told why.
 func TestWaitingAreToldWhy(t *testing.T) {
 	r := start(t)
