@@ -3,6 +3,7 @@ package mcptools
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -11,6 +12,20 @@ import (
 type use struct {
 	callers atomic.Int64
 	last    atomic.Int64 // when the last one left, in nanoseconds of Unix time
+
+	mu    sync.Mutex
+	timer *time.Timer // retires the server; nil: no caller has left yet
+}
+
+// retireAfter has the server retired later, in place of an earlier time.
+func (u *use) retireAfter(idle time.Duration, retire func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.timer == nil {
+		u.timer = time.AfterFunc(idle, retire)
+		return
+	}
+	u.timer.Reset(idle)
 }
 
 // begin says that a caller needs the server until done. Where servers without callers are ended, done sees to that.
@@ -19,7 +34,7 @@ func (s *server) begin() (done func()) {
 	return func() {
 		s.use.last.Store(time.Now().UnixNano())
 		if s.use.callers.Add(-1) == 0 && s.o.Idle > 0 {
-			time.AfterFunc(s.o.Idle, s.retire)
+			s.use.retireAfter(s.o.Idle, s.retire)
 		}
 	}
 }
