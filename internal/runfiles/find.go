@@ -164,14 +164,14 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 		return
 	}
 	if f.guess && err == nil {
-		kind := kindOfProgram(head)
+		kind := kindOfProgram(head[:min(len(head), maxFirstLine)])
 		if kind == "" {
 			return // no text: a program that was built
 		}
 		f.kind, told.Kind = kind, kind
 	}
-	var src []byte
-	if err == nil {
+	src := head
+	if err == nil && len(head) == maxHead {
 		src, err = r.from.Source.Read(r.ctx, files.Script, path, maxRunFile)
 	}
 	switch {
@@ -200,8 +200,12 @@ func (r *runs) read(f namedFile, dir string, depth int) {
 	}
 }
 
-// maxHead is how much of a file is looked at for its interpreter, in bytes.
-const maxHead = 512
+// maxHead is how much of a file is read at first, in bytes: all of most scripts. maxFirstLine is how much of that is
+// looked at for an interpreter.
+const (
+	maxHead      = 64 << 10
+	maxFirstLine = 512
+)
 
 // whyUnread says why a file is told without its text.
 func whyUnread(err error) string {

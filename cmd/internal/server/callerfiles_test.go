@@ -109,10 +109,15 @@ func TestCallersContents(t *testing.T) {
 	if strings.Contains(event, "gone.sh\",") || strings.Contains(event, "does not tell") {
 		t.Errorf("%s", event)
 	}
+	times := map[string]int{}
 	for _, r := range alice.reads {
+		times[r.Path]++
 		if r.For != files.Script || !strings.HasPrefix(r.Path, "/home/alice/p/") {
 			t.Errorf("%+v", r)
 		}
+	}
+	if times["/home/alice/p/run.sh"] != 1 || times["/home/alice/p/next.sh"] != 1 { // each read is a way to the caller
+		t.Errorf("small scripts are read more than once: %v", times)
 	}
 	alice.reads = nil
 	if _, _, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameInvoke, daemonapi.FlagFiles,
