@@ -46,6 +46,9 @@ func (c *Config) MayAsk(uid int, d Directory) error {
 	if err == nil && who.Username == ToolsUser {
 		return fmt.Errorf("%s is whom MCP servers of hooks run as, and may never ask", ToolsUser)
 	}
+	if unknown := user.UnknownUserIdError(0); err != nil && !errors.As(err, &unknown) {
+		return fmt.Errorf("the system does not say whether uid %d is %s, who may never ask: %w", uid, ToolsUser, err)
+	}
 	if len(c.Users.Allow) == 0 {
 		return nil
 	}

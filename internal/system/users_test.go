@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os/user"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/system"
@@ -13,8 +14,12 @@ func directory() system.Directory {
 	users := map[string]string{"1001": "alice", "1002": "bob", "998": system.ToolsUser, "1500": system.ToolsUser}
 	return system.Directory{
 		ByUID: func(uid string) (*user.User, error) {
+			if uid == "1004" {
+				return nil, errors.New("the file of users cannot be read")
+			}
 			if users[uid] == "" {
-				return nil, errors.New("no such user")
+				n, _ := strconv.Atoi(uid)
+				return nil, user.UnknownUserIdError(n)
 			}
 			return &user.User{Uid: uid, Username: users[uid]}, nil
 		},
@@ -34,7 +39,7 @@ func directory() system.Directory {
 }
 
 // Ordinary users may ask unless a list says who may; then only those on it, by name, uid or group. Root always may. The
-// user of MCP servers never may, by whatever entry or by none.
+// user of MCP servers never may, by any entry or by none, nor a user of whom the system does not say who it is.
 func TestMayAsk(t *testing.T) {
 	for _, c := range []struct {
 		allow []string
@@ -42,14 +47,14 @@ func TestMayAsk(t *testing.T) {
 	}{
 		{nil, []int{0, 1001, 1002, 1003, 59999}},
 		{[]string{"alice"}, []int{0, 1001}},
-		{[]string{"1003"}, []int{0, 1003}},
+		{[]string{"1003", "1004"}, []int{0, 1003}},
 		{[]string{"@developers"}, []int{0, 1002}},
 		{[]string{"@nothing", "carol"}, []int{0}},
 		{[]string{"@developers", "alice", "999"}, []int{0, 1001, 1002, 999}},
 		{[]string{"@developers", "belay-tools", "998"}, []int{0, 1002}},
 	} {
 		config := system.Config{Users: system.Users{Allow: c.allow}}
-		for _, uid := range []int{0, 1, 998, 999, 1001, 1002, 1003, 1500, 59999, 60000, 65534} {
+		for _, uid := range []int{0, 1, 998, 999, 1001, 1002, 1003, 1004, 1500, 59999, 60000, 65534} {
 			err := config.MayAsk(uid, directory())
 			if (err == nil) != slices.Contains(c.may, uid) {
 				t.Errorf("allow %v: uid %d: %v", c.allow, uid, err)
