@@ -34,7 +34,6 @@ var others = map[string]string{
 	"internal/sysinstall/import_send.go in":                   "opens a directory in it, and follows no link",
 	"internal/sysinstall/import_send.go open":                 "follows no link, does not wait, and refuses what is no regular file of the user",
 	"internal/sysinstall/import_send.go mark":                 "is opened for its path alone until it is known for a regular file of the user",
-	"internal/sysinstall/live.go procStatus":                  "a file of the kernel's",
 	"internal/sysinstall/image.go inside":                     "what an image's links lead to, within the image",
 	"internal/sysinstall/tree_linux.go openTree":              "opens directories one by one, and follows no link",
 	"internal/sysinstall/tree_linux.go walk":                  "opens directories one by one, and follows no link",

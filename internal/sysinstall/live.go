@@ -3,14 +3,12 @@
 package sysinstall
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"path"
 	"strconv"
 	"time"
@@ -42,7 +40,7 @@ func (t *Tree) Live(ctx context.Context) []Row {
 	case err != nil:
 		return append(rows, rowOf("process", err))
 	}
-	return append(rows, processRows(report, procStatus(report.PID))...)
+	return append(rows, processRows(report, confine.ProcessOf(report.PID))...)
 }
 
 // sockets looks at what agents connect to.
@@ -95,25 +93,9 @@ func answers(ctx context.Context, socket string) error {
 	return res.Body.Close()
 }
 
-// procStatus returns what the kernel says of a process; nothing where it does not run any more, or another
-// program does under its number.
-func procStatus(pid int) map[string]string {
-	src, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-	if err != nil {
-		return nil
-	}
-	out := map[string]string{}
-	for line := range bytes.Lines(src) {
-		if name, value, ok := bytes.Cut(line, []byte(":")); ok {
-			out[string(name)] = string(bytes.TrimSpace(value))
-		}
-	}
-	return out
-}
-
 // processRows says what holds the daemon's process in, and how it runs hooks.
-func processRows(r confine.Report, status map[string]string) []Row {
-	if status == nil || status["Name"] != "belay" {
+func processRows(r confine.Report, process confine.Process) []Row {
+	if process["Name"] != "belay" { // it has ended, and another program may have its number
 		return []Row{{What: "process", State: Warn, Text: fmt.Sprintf("the last one, %d, has ended: the next question starts another", r.PID)}}
 	}
 	rows := []Row{{What: "process", State: Good, Text: fmt.Sprintf("%d, belay %s, since %s", r.PID, r.Version,
@@ -124,7 +106,7 @@ func processRows(r confine.Report, status map[string]string) []Row {
 		rows = append(rows, Row{What: "Landlock", State: Bad, Text: "not in force: this kernel has none, or it is switched off",
 			Advice: "Linux 5.13 or newer with landlock in lsm= of the kernel's command line"})
 	}
-	if status["NoNewPrivs"] == "1" && status["Seccomp"] == "2" && allZero(status["CapBnd"]) {
+	if process.NoNewPrivs() && process.Filtered() && process.Powerless() {
 		rows = append(rows, Row{What: "unit", State: Good, Text: "its filters of system calls and capabilities hold"})
 	} else {
 		rows = append(rows, Row{What: "unit", State: Bad,
@@ -144,13 +126,4 @@ func processRows(r confine.Report, status map[string]string) []Row {
 			Advice: "Memory may not be made executable. Take MemoryDenyWriteExecute= out of drop-ins: systemctl cat " + Service})
 	}
 	return rows
-}
-
-func allZero(hex string) bool {
-	for _, c := range hex {
-		if c != '0' {
-			return false
-		}
-	}
-	return hex != ""
 }

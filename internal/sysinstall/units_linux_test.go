@@ -124,9 +124,9 @@ func TestStatusOfToolServers(t *testing.T) {
 }
 
 func TestStatusOfTheProcess(t *testing.T) {
-	held := map[string]string{"Name": "belay", "NoNewPrivs": "1", "Seccomp": "2", "CapBnd": "0000000000000000"}
+	held := confine.Process{"Name": "belay", "NoNewPrivs": "1", "Seccomp": "2", "CapBnd": "0000000000000000"}
 	report := confine.Report{PID: 7, Landlock: 6, Engine: confine.Compiler}
-	red := func(r confine.Report, status map[string]string) string {
+	red := func(r confine.Report, status confine.Process) string {
 		var out []string
 		for _, row := range processRows(r, status) {
 			if row.State == Bad {
@@ -144,7 +144,7 @@ func TestStatusOfTheProcess(t *testing.T) {
 		t.Errorf("no Landlock, and the interpreter: %q", got)
 	}
 	for name, value := range map[string]string{"NoNewPrivs": "0", "Seccomp": "0", "CapBnd": "000001fffeffffff"} {
-		status := map[string]string{}
+		status := confine.Process{}
 		for k, v := range held {
 			status[k] = v
 		}
@@ -156,7 +156,7 @@ func TestStatusOfTheProcess(t *testing.T) {
 	if rows := processRows(report, nil); len(rows) != 1 || rows[0].State != Warn {
 		t.Errorf("a daemon that has ended: %+v", rows)
 	}
-	if got := procStatus(os.Getpid()); got["Name"] == "" || got["CapBnd"] == "" {
+	if got := confine.ProcessOf(os.Getpid()); got["Name"] == "" || got["CapBnd"] == "" {
 		t.Errorf("this process: %v", got)
 	}
 }
