@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -91,14 +90,7 @@ func (f *framed) ask(ctx context.Context, question []byte, kind daemonapi.FrameK
 	if err != nil {
 		return true, err
 	}
-	var tells daemonapi.Teller
-	if f.dir == daemonapi.SystemDir { // the daemon has another uid, and cannot look by itself
-		daemonapi.TellsFiles(question)
-		own := ownfiles.New(question, os.Getenv)
-		defer own.Close()
-		tells = own
-	}
-	got, body, err := daemonapi.Exchange(ctx, conn, question, tells)
+	got, body, err := ownfiles.Exchange(ctx, conn, question, f.dir)
 	if err != nil || ctx.Err() != nil {
 		_ = conn.Close()
 	} else {

@@ -13,8 +13,7 @@ import (
 // kind is the first byte of a frame. Four bytes follow, the length of the rest, in network order.
 type kind byte
 
-// Frames of the daemon: one start or status comes first, then input. Its end of writing is the end of the server's
-// input.
+// Frames of the daemon: one start or status comes first, then input. Its end of writing ends the server.
 const (
 	frameStart  kind = 's' // start
 	frameStatus kind = 'q' // nothing

@@ -21,7 +21,7 @@ import (
 	"github.com/belay-hooks/belay/internal/peercred"
 )
 
-// Options are what a runner decides by: all members but Peer, LookupEnv and TempRoot.
+// Options are what a runner decides by: all members but Peer, Env and TempRoot.
 type Options struct {
 	Daemon  int                                          // uid of the daemon: no other user has servers started
 	Servers func() (map[string]config.MCPServer, error)  // as root's file has them now
@@ -193,11 +193,8 @@ func (r *relay) carry(ctx context.Context, given []string) (status int) {
 		end()
 	}()
 	go func() {
-		if err := r.input(); err != nil {
-			end()
-			return
-		}
-		r.p.stdin.Close() // the daemon has no more input: the server may end by itself
+		_ = r.input() // its end, by an error or by the daemon's word, is that of the server
+		end()
 	}()
 	var streams sync.WaitGroup
 	streams.Go(r.output)

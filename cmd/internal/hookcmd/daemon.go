@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -91,14 +90,7 @@ func (l *local) question(ctx context.Context, runtime string, payload []byte, o 
 	}
 	q := daemonapi.AppendHeader(make([]byte, 0, daemonapi.FrameHeader+h.Length), h)
 	q = daemonapi.AppendEvent(q, runtime, o.Event, payload)
-	var tells daemonapi.Teller
-	if l.dir == daemonapi.SystemDir { // the daemon has another uid, and cannot look by itself
-		daemonapi.TellsFiles(q)
-		own := ownfiles.New(q, os.Getenv)
-		defer own.Close()
-		tells = own
-	}
-	kind, body, err := daemonapi.Exchange(ctx, l.conn, q, tells)
+	kind, body, err := ownfiles.Exchange(ctx, l.conn, q, l.dir)
 	switch {
 	case err != nil:
 		return nil, err
