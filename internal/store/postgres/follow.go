@@ -154,6 +154,9 @@ func (w *writer) follow(ctx context.Context) error {
 		w.set = nil
 		return w.load(ctx)
 	}
+	if errors.Is(err, kernel.ErrRollback) {
+		w.lost = err
+	}
 	if err == nil {
 		w.version, w.set, w.single = now.version, set, single{wall: now.wall, version: now.stateVersion}
 	}

@@ -43,10 +43,42 @@ func (w *writer) ready(ctx context.Context) error {
 		}
 		w.edge = e
 	}
-	if w.set != nil {
+	if w.set != nil && !w.compared {
+		if err := w.compare(ctx); err != nil {
+			return err
+		}
+	}
+	if w.set == nil {
+		if err := w.load(ctx); err != nil {
+			return err
+		}
+	}
+	w.compared = true
+	return nil
+}
+
+// compare makes sure that the rows that restrict are the ones that this process has seen before, or that they grew from
+// those. Within one connection the number of their version says so; a new one may lead to a server with another
+// history, in which other kernels have used the same numbers again.
+func (w *writer) compare(ctx context.Context) error {
+	var now shared
+	if err := w.conn.QueryRow(ctx, readShared).Scan(now.fields()...); err != nil {
+		return err
+	}
+	if now.version == w.version {
+		if recorded(w.set, &now) != nil {
+			w.lost = rolledBack("the rows that restrict are others of version %d than before the connection was lost",
+				now.version)
+		}
+		return w.lost
+	}
+	err := w.follow(ctx)
+	if errors.Is(err, kernel.ErrTampered) { // the changes do not lead there: what is next believed is compared as a whole
+		w.set = nil
+		w.store.sets.forget()
 		return nil
 	}
-	return w.load(ctx)
+	return err
 }
 
 // behind returns an error if the log is not the one that this process has seen before, or one that grew from it: a
@@ -76,7 +108,7 @@ func (w *writer) take(ctx context.Context) (*edge, error) {
 		_ = c.Close(ctx)
 		return nil, err
 	}
-	w.conn = c
+	w.conn, w.compared = c, false
 	return e, nil
 }
 

@@ -32,6 +32,8 @@ type writer struct {
 	version int64 // of the rows that restrict
 	set     *restrict.Set
 	single  single // of version; the clock and the version of values only
+
+	compared bool // set is of the history that conn leads to
 }
 
 func (w *writer) run() {
@@ -398,9 +400,12 @@ func (w *writer) look(ctx context.Context, group []*request) (*world, error) {
 	if err == nil && now.version != w.version {
 		err = vouch(ctx, w.conn, &now)
 	}
-	if errors.Is(err, errGap()) { // so far behind that all rows are to be read anew
+	switch {
+	case errors.Is(err, errGap()): // so far behind that all rows are to be read anew
 		w.set = nil
 		w.store.sets.forget()
+	case errors.Is(err, kernel.ErrRollback):
+		w.lost = err
 	}
 	if err == nil {
 		err = world.complete(n.exacts)
