@@ -39,10 +39,11 @@ const (
 	beginView    = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 )
 
-// gapError is a class of errors for errors.Is: the versions in between are not there any more.
+// gapError is a class of errors for errors.Is: the versions in between are not there any more, or cannot be read. All
+// rows are to be read anew.
 type gapError struct{}
 
-func (gapError) Error() string { return "the rows that restrict have changed too often to follow" }
+func (gapError) Error() string { return "the changes of the rows that restrict cannot be followed" }
 
 func errGap() error { return gapError{} }
 

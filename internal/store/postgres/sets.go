@@ -3,7 +3,7 @@ package postgres
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 
@@ -81,7 +81,9 @@ func encodeDeltas(list []delta) []byte {
 	return out
 }
 
-func errDeltas() error { return errors.New("the row of a version in the table changes is damaged") }
+func errDeltas() error {
+	return fmt.Errorf("%w: the row of a version in the table changes is damaged", errGap())
+}
 
 // applyDeltas makes the set of the next version.
 func applyDeltas(set *restrict.Set, b []byte) (*restrict.Set, error) {

@@ -165,7 +165,7 @@ func (w *writer) transaction(group []*request) error {
 			break
 		}
 		if perr := w.prepare(err, group); perr != nil {
-			return perr
+			return w.judged(perr)
 		}
 	}
 	return w.judged(err)
