@@ -296,6 +296,39 @@ func approvalHolders(t *testing.T, store kernel.Store) {
 	}
 }
 
+// An item waits until the instant that it was given, in whatever time zone that is written. The text of a time has no
+// seconds in its zone: a store that keeps text alone has another instant, and may take the item for one that has run out.
+func approvalsInOddZones(t *testing.T, store kernel.Store) {
+	end := T0.Add(10 * time.Minute)
+	for n := range quota {
+		it := question(fmt.Sprint("z", n), n)
+		it.Expires = end.In(time.FixedZone("mean time", -30))
+		commit(t, store, create(it))
+	}
+	for at, want := range map[time.Time]int{end.Add(-10 * time.Second): quota, end: 0} {
+		by := question("", 0).By
+		u, err := store.ApprovalUsage(t.Context(), approvals.KindAsk, by, Wall(at))
+		if err != nil || u != (approvals.Usage{Agent: want, Credential: want}) {
+			t.Errorf("usage at %v: %+v, %v; want %d", at, u, err, want)
+		}
+		holders, err := store.ApprovalHolders(t.Context(), approvals.KindAsk, by.Credential, Wall(at))
+		if held := slices.IndexFunc(holders, func(h approvals.Holder) bool {
+			return h.By == by && h.Pending == want
+		}) == 0; err != nil || held != (want > 0) {
+			t.Errorf("holders at %v: %+v, %v", at, holders, err)
+		}
+		counts, err := store.ApprovalCounts(t.Context(), Wall(at))
+		if err != nil || counts[approvals.KindAsk] != want {
+			t.Errorf("counts at %v: %v, %v; want %d", at, counts, err, want)
+		}
+	}
+	late := create(question("more", 9))
+	late.Approvals[0].At = Wall(end.Add(-10 * time.Second))
+	wantConflict(t, store, late)
+	late.Approvals[0].At = Wall(end)
+	commit(t, store, late)
+}
+
 func who(agent string) approvals.Requester {
 	by := question("", 0).By
 	by.Agent = agent

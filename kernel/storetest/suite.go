@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) kernel.Store) {
 		"what is old is old by calm time":        oldByCalmTime,
 		"approvals are deduplicated and counted": approvalQuota,
 		"approvals have holders":                 approvalHolders,
+		"approvals in odd time zones":            approvalsInOddZones,
 		"approvals give way":                     approvalsSuperseded,
 		"approvals are decided once":             approvalsOnce,
 		"approvals conflict as a whole":          approvalConflicts,

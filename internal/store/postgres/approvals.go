@@ -174,7 +174,6 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approva
 
 // dueFits reports whether an item fits DueAt and NotDueAt of a query.
 func dueFits(r *approvalRow, it *approvals.Item, q *approvals.Query) bool {
-	open := r.state == string(approvals.Pending) || r.state == string(approvals.Approved)
-	return (q.DueAt.IsZero() || open && r.ranOut(it, q.DueAt)) &&
-		(q.NotDueAt.IsZero() || !open || !r.ranOut(it, q.NotDueAt))
+	return (q.DueAt.IsZero() || r.open() && r.ranOut(it, q.DueAt)) &&
+		(q.NotDueAt.IsZero() || !r.open() || !r.ranOut(it, q.NotDueAt))
 }

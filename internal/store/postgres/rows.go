@@ -154,7 +154,7 @@ func (r *approvalRow) content(h *restrict.Hasher) restrict.Digest {
 }
 
 // item reads the row. What the columns beside the body say has to be what the body says: the body is found and
-// filtered by them.
+// filtered by them. Of an item that is damaged the columns say what it is, whose, and until when: it counts by them.
 func (r *approvalRow) item() approvals.Item {
 	var it approvals.Item
 	err := json.Unmarshal(r.body, &it, json.RejectUnknownMembers(true))
@@ -167,9 +167,19 @@ func (r *approvalRow) item() approvals.Item {
 		}
 	}
 	if it.Damaged = it.Damaged || err != nil; it.Damaged {
-		it.ID = string(r.id) // by which it is found
+		it.ID, it.Kind, it.Key, it.State = string(r.id), approvals.Kind(r.kind), string(r.key), approvals.State(r.state)
+		it.By = approvals.Requester{Credential: string(r.credential), Runtime: string(r.runtime),
+			Session: string(r.session), Agent: string(r.agent)}
+		if r.open() {
+			it.Clock, it.Expires = leases.Stamp{}, time.Unix(0, r.ends).UTC()
+		}
 	}
 	return it
+}
+
+// open reports whether the item waits for a person, or an agent may still use it.
+func (r *approvalRow) open() bool {
+	return r.state == string(approvals.Pending) || r.state == string(approvals.Approved)
 }
 
 func newApprovalRow(it *approvals.Item) (*approvalRow, error) {

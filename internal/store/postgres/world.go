@@ -93,10 +93,6 @@ func (w *world) addApproval(r *approvalRow) error {
 		return err
 	}
 	it := r.item()
-	if it.Damaged {
-		it.Kind, it.Key, it.State = approvals.Kind(r.kind), string(r.key), approvals.State(r.state)
-		it.By.Credential = string(r.credential)
-	}
 	w.queue[it.ID] = it
 	return nil
 }
@@ -362,8 +358,7 @@ func (w *world) prune(s *step, now time.Time) error {
 				s.rows[r.place()] = nil
 			}
 		case *approvalRow:
-			open := r.state == string(approvals.Pending) || r.state == string(approvals.Approved)
-			if !open && r.ends < now.Add(-approvals.KeepClosed).UnixNano() {
+			if !r.open() && r.ends < now.Add(-approvals.KeepClosed).UnixNano() {
 				it := s.queue[string(r.id)]
 				s.forgetItem(&it)
 				delete(s.queue, it.ID)
