@@ -222,7 +222,9 @@ func (o *Options) config(t *target) (*pgx.ConnConfig, error) {
 	for _, kv := range [][2]string{{"host", t.host}, {"port", strconv.Itoa(int(t.port))}, {"user", t.user},
 		{"password", t.password}, {"dbname", t.database}, {"sslmode", "disable"}, {"passfile", os.DevNull},
 		{"servicefile", os.DevNull}, {"target_session_attrs", "any"}, {"sslnegotiation", "postgres"},
-		{"channel_binding", "prefer"}, {"application_name", "belay"},
+		{"channel_binding", "prefer"}, {"application_name", "belay"}, {"require_auth", ""}, {"sslsni", "1"},
+		{"min_protocol_version", "3.0"}, {"max_protocol_version", "3.0"}, {"sslrootcert", ""}, {"sslcert", ""},
+		{"sslkey", ""}, {"sslpassword", ""},
 		{"connect_timeout", strconv.Itoa(int(max(1, o.ConnectTimeout/time.Second)))}} {
 		text += kv[0] + "=" + quote(kv[1]) + " "
 	}
@@ -232,7 +234,7 @@ func (o *Options) config(t *target) (*pgx.ConnConfig, error) {
 	}
 	c, err := pgx.ParseConfig(text)
 	if err != nil {
-		return nil, optionError("dsn", "it cannot be used to connect")
+		return nil, errConfig()
 	}
 	c.ConnectTimeout = o.ConnectTimeout
 	c.Fallbacks = nil
@@ -264,6 +266,9 @@ func (o *Options) config(t *target) (*pgx.ConnConfig, error) {
 	c.TLSConfig, err = o.tls(t.host)
 	return c, err
 }
+
+// errConfig says nothing of what the client library says, which may show parts of the DSN.
+func errConfig() error { return optionError("dsn", "it cannot be used to connect") }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 

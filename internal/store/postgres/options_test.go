@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,6 +91,37 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 		if strings.Contains(v, "evil") || strings.Contains(v, "fsync") {
 			t.Errorf("%s=%s", name, v)
 		}
+	}
+}
+
+// What the environment says of connections, however odd, keeps a store neither from its connections nor from those that
+// read.
+func TestOddEnvironment(t *testing.T) {
+	for _, name := range []string{"PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLSNI",
+		"PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT", "PGSSLPASSWORD", "PGREQUIREAUTH", "PGCHANNELBINDING", "PGTARGETSESSIONATTRS",
+		"PGMINPROTOCOLVERSION", "PGMAXPROTOCOLVERSION", "PGCONNECT_TIMEOUT", "PGTZ", "PGOPTIONS", "PGAPPNAME", "PGPASSFILE",
+		"PGSERVICEFILE"} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PGHOST", "odd.example") // a host, for which the client library looks at TLS
+			t.Setenv(name, "/odd")
+			for _, dsn := range []string{"postgres://u@/d?host=/run/x", "postgres://u:geheim@db.example/d"} {
+				o, c, err := (Options{DSN: dsn, Kernel: "k"}).resolve()
+				if err != nil {
+					t.Fatal(err)
+				}
+				pool, err := (&Store{o: o, config: c}).openPool(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer pool.Close()
+				p := pool.Config()
+				if p.ConnConfig.RequireAuth != "" || p.ConnConfig.MinProtocolVersion != "3.0" ||
+					p.ConnConfig.MaxProtocolVersion != "3.0" || p.MaxConns != int32(o.Readers) ||
+					strings.Contains(fmt.Sprint(p.ConnConfig.RuntimeParams, p.ConnConfig.Host, p.ConnConfig.User), "odd") {
+					t.Errorf("%+v", p.ConnConfig.Config)
+				}
+			}
+		})
 	}
 }
 

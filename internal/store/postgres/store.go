@@ -115,9 +115,10 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 }
 
 func (s *Store) openPool(ctx context.Context) (*pgxpool.Pool, error) {
-	c, err := pgxpool.ParseConfig("")
+	// The text is that of Options.config: with none, the client library would read the environment.
+	c, err := pgxpool.ParseConfig(s.config.ConnString())
 	if err != nil {
-		return nil, err
+		return nil, errConfig()
 	}
 	c.ConnConfig = s.config.Copy()
 	c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
