@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/url"
@@ -144,14 +145,27 @@ func readDSN(path string) (string, error) {
 		return "", optionError("dsn_file", "others can read %s, which holds a password (mode %s); run: chmod 600 %s", path,
 			fs.FileMode(info.Mode().Perm()), path)
 	case info.Size() > maxDSNBytes:
-		return "", optionError("dsn_file", "%s is longer than %d bytes", path, maxDSNBytes)
+		return "", errLongDSN(path)
 	}
-	b := make([]byte, maxDSNBytes+1)
-	n, err := f.Read(b)
-	if err != nil && n == 0 {
+	return contents(f, path)
+}
+
+// contents reads a DSN from its file. No error of it shows a part of the DSN.
+func contents(r io.Reader, path string) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxDSNBytes+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("dsn_file: %s cannot be read: %w", path, err)
+	case len(b) > maxDSNBytes: // it has grown
+		return "", errLongDSN(path)
+	case len(b) == 0:
 		return "", optionError("dsn_file", "%s is empty", path)
 	}
-	return strings.TrimSuffix(string(b[:n]), "\n"), nil
+	return strings.TrimSuffix(string(b), "\n"), nil
+}
+
+func errLongDSN(path string) error {
+	return optionError("dsn_file", "%s is longer than %d bytes", path, maxDSNBytes)
 }
 
 const encoded = "in a password, / ? # @ : and % are written as %2F %3F %23 %40 %3A and %25"

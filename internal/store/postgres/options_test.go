@@ -1,11 +1,14 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -160,5 +163,29 @@ func TestDSNFile(t *testing.T) {
 		if _, err := readDSN(other); err == nil {
 			t.Errorf("%s was read", other)
 		}
+	}
+}
+
+// A file of a DSN that cannot be read says why, and not that it is empty; what was read before is not shown.
+func TestDSNThatCannotBeRead(t *testing.T) {
+	broken := errors.New("the disk is broken")
+	whole := strings.Repeat("x", maxDSNBytes)
+	for name, c := range map[string]struct {
+		r    io.Reader
+		want string
+	}{
+		"at once":    {iotest.ErrReader(broken), broken.Error()},
+		"on its way": {io.MultiReader(strings.NewReader("postgres://u:geheim@"), iotest.ErrReader(broken)), broken.Error()},
+		"no bytes":   {strings.NewReader(""), "/run/dsn is empty"},
+		"has grown":  {strings.NewReader(whole + "x"), "/run/dsn is longer than"},
+	} {
+		got, err := contents(c.r, "/run/dsn")
+		if err == nil || got != "" || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "dsn_file: ") ||
+			strings.Contains(err.Error(), "geheim") {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if got, err := contents(iotest.OneByteReader(strings.NewReader(whole)), "/run/dsn"); err != nil || got != whole {
+		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
