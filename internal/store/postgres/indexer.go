@@ -77,7 +77,7 @@ func (s *Store) indexer() {
 }
 
 const nextBlock = `SELECT greatest(coalesce((SELECT max(block) + 1 FROM lookup_blocks WHERE kernel = k.id), 0),
-	(k.first - 1) / 1024), k.size FROM kernels k WHERE k.id = $1`
+	(k.first - 1) / $2), k.size FROM kernels k WHERE k.id = $1`
 
 const eventsBetween = "SELECT seq, body FROM events WHERE kernel = $1 AND seq > $2 AND seq <= $3 ORDER BY seq"
 
@@ -88,7 +88,7 @@ func (s *Store) indexBlock(ctx context.Context, next *int64) (more bool, err err
 	err = s.view(ctx, "read events", func(tx pgx.Tx) error {
 		b = nil
 		var number, size int64
-		if err := tx.QueryRow(ctx, nextBlock, s.kernel).Scan(&number, &size); err != nil {
+		if err := tx.QueryRow(ctx, nextBlock, s.kernel, lookup.BlockEvents).Scan(&number, &size); err != nil {
 			return err
 		}
 		*next = number

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/leases"
 )
 
@@ -91,11 +92,12 @@ const leasesOfHolder = "l.session = $1 AND l.agent = $2 AND l.runtime = $3 AND l
 func (s *Store) HeldLeases(ctx context.Context, h leases.Holder, at leases.Instant) (out []leases.Lease, err error) {
 	args := []any{[]byte(h.Session), []byte(h.Agent), []byte(h.Runtime), [][]byte{{}, []byte(h.Credential)}}
 	err = s.leaseRows(ctx, leasesOfHolder, args, func(v *view, rows map[string]leases.Lease) error {
-		w := newWorld(s.kernel, nil, single{wall: v.shared.wall})
+		var table leasetable.Table
+		table.SetHigh(time.Unix(0, v.shared.wall).UTC())
 		for _, l := range rows {
-			w.leases.Put(l)
+			table.Put(l)
 		}
-		out = w.leases.Held(h, at)
+		out = table.Held(h, at)
 		return nil
 	})
 	return out, err

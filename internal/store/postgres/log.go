@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/belay-hooks/belay/internal/eventbytes"
@@ -197,7 +196,7 @@ func (s *Store) Restrictions(ctx context.Context) (out kernel.Restrictions, err 
 	for _, r := range latched {
 		var l kernel.Latch
 		if err == nil {
-			err = json.Unmarshal(r.body, &l)
+			l, err = r.latch()
 		}
 		out.Latches = append(out.Latches, l)
 	}

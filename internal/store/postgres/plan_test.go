@@ -168,7 +168,7 @@ func TestEveryStatementFindsItsRowsByAnIndex(t *testing.T) {
 		"leaves":                  {leavesOfKernel, []any{1, ns, 10}},
 		"checkpoints":             {notesOfKernel, []any{1}},
 		"hashes":                  {tilesByNumber, []any{1, []int64{1}}},
-		"the next block":          {nextBlock, []any{1}},
+		"the next block":          {nextBlock, []any{1, lookup.BlockEvents}},
 		"events for a block":      {eventsBetween, []any{1, ns, ns}},
 		"the times of a block":    {blockTimes, []any{1, ns}},
 		"the terms of a block":    {blockTerms, []any{1, ns}},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/belay-hooks/belay/client/wire"
@@ -145,7 +144,7 @@ func (v *view) latch(r *latchRow) (l kernel.Latch, err error) {
 	if err := v.holds(r); err != nil {
 		return l, err
 	}
-	return l, json.Unmarshal(r.body, &l)
+	return r.latch()
 }
 
 const latchesInOrder = allLatches + " ORDER BY l.since_ns, l.runtime, l.session"

@@ -145,7 +145,6 @@ func conflict(what string) error {
 type step struct {
 	rows   map[place]row // nil: gone
 	single single
-	before single // as it is in the database
 	queue  approvaltable.Table
 	leases *leasetable.Table
 	keys   map[question]bool // whose newest item may be another
