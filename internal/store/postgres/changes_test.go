@@ -23,16 +23,24 @@ func TestChangesThatAreDamaged(t *testing.T) {
 		for way, change := range map[string]func(id string) kernel.Batch{
 			"events": func(id string) kernel.Batch { return batch(id) },
 			"rows":   value,
+			"cut":    func(id string) kernel.Batch { return batch(id) },
 		} {
 			t.Run(name+" "+way, func(t *testing.T) {
-				o := pgtest.Options(t, "a")
+				p := pgtest.NewProxy(t)
+				o := pgtest.Options(t, "b")
+				other := pgtest.Open(t, o)
+				o.Kernel, o.DSN = "a", p.DSN(t)
 				s := pgtest.Open(t, o)
 				commit(t, s, value("a"))
-				o.Kernel = "b"
-				commit(t, pgtest.Open(t, o), value("b"))
+				commit(t, other, value("b"))
 				pgtest.Exec(t, o.Schema, c.sql)
-				if _, err := s.Commit(t.Context(), change("first")); !errors.Is(err, c.first) {
-					t.Errorf("the first: %v, want %v", err, c.first)
+				want := c.first
+				if way == "cut" { // a new connection looks at once
+					want = nil
+					p.Cut()
+				}
+				if _, err := s.Commit(t.Context(), change("first")); !errors.Is(err, want) {
+					t.Errorf("the first: %v, want %v", err, want)
 				}
 				commit(t, s, change("second"))
 				if r, err := s.Restrictions(t.Context()); err != nil || r.Tampered != nil {

@@ -25,6 +25,8 @@ type shared struct {
 	seq, leaf    int64
 	wall         int64
 	stateVersion int64
+
+	hash tlog.Hash // of the event, once it is known to be in the tree
 }
 
 const sharedColumns = "s.version, s.tables, s.kernel, s.seq, s.leaf, s.wall_ns, s.state_version"
@@ -124,28 +126,40 @@ func vouch(ctx context.Context, q querier, now *shared) error {
 	if now.seq <= 0 || now.leaf != tlog.StoredHashIndex(0, now.seq-1) {
 		return &kernel.Tampered{Tables: []string{"shared"}}
 	}
-	var body, hashes, tail []byte
-	var size int64
-	row := now.leaf / rowHashes
-	err := q.QueryRow(ctx, vouching, now.kernel, now.seq, row).Scan(&body, &hashes, &size, &tail)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return bad
-	}
+	body, hash, err := recording(ctx, q, now)
 	if err != nil {
 		return err
 	}
-	if row == tlog.StoredHashCount(size)/rowHashes {
-		hashes = tail
-	}
-	at := int(now.leaf % rowHashes * tlog.HashSize)
-	if len(hashes) < at+tlog.HashSize || tlog.RecordHash(body) != tlog.Hash(hashes[at:at+tlog.HashSize]) {
+	if hash == nil || tlog.RecordHash(body) != *hash {
 		return bad
 	}
 	root, ok := restrict.RootOf(now.tables)
 	if stamp, stamped := leaf.StampOf(body); !ok || !stamped || stamp != root {
 		return bad
 	}
+	now.hash = *hash
 	return nil
+}
+
+// recording reads the event that the row shared names. hash is what the tree has in its place; nil: nothing.
+func recording(ctx context.Context, q querier, of *shared) (body []byte, hash *tlog.Hash, err error) {
+	var hashes, tail []byte
+	var size int64
+	row := of.leaf / rowHashes
+	err = q.QueryRow(ctx, vouching, of.kernel, of.seq, row).Scan(&body, &hashes, &size, &tail)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if row == tlog.StoredHashCount(size)/rowHashes {
+		hashes = tail
+	}
+	if at := int(of.leaf % rowHashes * tlog.HashSize); len(hashes) >= at+tlog.HashSize {
+		hash = (*tlog.Hash)(hashes[at : at+tlog.HashSize])
+	}
+	return body, hash, nil
 }
 
 // follow reads what other kernels have changed.
@@ -159,7 +173,7 @@ func (w *writer) follow(ctx context.Context) error {
 		w.lost = err
 	}
 	if err == nil {
-		w.version, w.set, w.single = now.version, set, single{wall: now.wall, version: now.stateVersion}
+		w.took(&now, set)
 	}
 	return err
 }
@@ -174,8 +188,14 @@ func (w *writer) load(ctx context.Context) error {
 		w.lost = wentBack(now.version, w.version)
 		return w.lost
 	}
-	w.version, w.set, w.single = now.version, set, single{wall: now.wall, version: now.stateVersion}
+	w.took(&now, set)
 	return nil
+}
+
+// took notes what was read of the rows that restrict.
+func (w *writer) took(now *shared, set *restrict.Set) {
+	w.version, w.set, w.single = now.version, set, single{wall: now.wall, version: now.stateVersion}
+	w.followed = *now
 }
 
 // beginner can begin a transaction.

@@ -72,6 +72,17 @@ func (w *writer) compare(ctx context.Context) error {
 		}
 		return w.lost
 	}
+	if w.followed.version > 0 {
+		_, hash, err := recording(ctx, w.conn, &w.followed)
+		if err != nil {
+			return err
+		}
+		if hash == nil || *hash != w.followed.hash {
+			w.lost = rolledBack("the log of another kernel lacks event %d, which records the rows that restrict of version %d",
+				w.followed.seq, w.followed.version)
+			return w.lost
+		}
+	}
 	err := w.follow(ctx)
 	if errors.Is(err, kernel.ErrTampered) { // the changes do not lead there: what is next believed is compared as a whole
 		w.set = nil

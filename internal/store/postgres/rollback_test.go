@@ -49,6 +49,8 @@ func TestWhatRestrictsWentBack(t *testing.T) {
 		batch         func(id string) kernel.Batch // what is tried; nil: only events
 	}{
 		"as many":         {before: 1, after: 1},
+		"more":            {before: 3, after: 1},
+		"more by rows":    {before: 3, after: 1, batch: value},
 		"fewer":           {after: 3},
 		"as many by rows": {before: 1, after: 1, batch: value},
 		"fewer by rows":   {after: 3, batch: value},

@@ -33,7 +33,8 @@ type writer struct {
 	set     *restrict.Set
 	single  single // of version; the clock and the version of values only
 
-	compared bool // set is of the history that conn leads to
+	compared bool   // set is of the history that conn leads to
+	followed shared // as it was last read
 }
 
 func (w *writer) run() {
@@ -411,6 +412,9 @@ func (w *writer) look(ctx context.Context, group []*request) (*world, error) {
 		err = world.complete(n.exacts)
 	}
 	if err == nil {
+		if now.version != w.version {
+			w.followed = now
+		}
 		w.version, w.set, w.single = now.version, world.set, own
 		w.store.sets.put(now.version, world.set)
 	}
