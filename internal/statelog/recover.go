@@ -2,7 +2,6 @@ package statelog
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -15,7 +14,7 @@ import (
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/queue"
-	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -30,7 +29,7 @@ type Recovery struct {
 	// why belay.db is not used; "" when it is, and nothing is to be recovered
 	Wrong string `json:"wrong,omitzero"`
 	// that restrict, and are not those that the log records; nil when they are
-	Rows  *sqlite.Repair `json:"rows,omitzero"`
+	Rows  *marked.Repair `json:"rows,omitzero"`
 	Event int64          `json:"event,omitzero"` // that records it; 0 before
 }
 
@@ -60,9 +59,9 @@ func (l *Live) PlanRecovery(ctx context.Context) (Recovery, error) {
 	if l.db == nil {
 		return r, ErrNothingToRecover
 	}
-	err := l.db.Recover(ctx, l.adviser(ctx), func(s sqlite.Stand) (sqlite.Decision, error) {
+	err := l.db.Recover(ctx, l.adviser(ctx), func(s marked.Stand) (marked.Decision, error) {
 		r = l.recovery(s)
-		return sqlite.Decision{}, errOnlyLook
+		return marked.Decision{}, errOnlyLook
 	})
 	if errors.Is(err, errOnlyLook) {
 		err = nil
@@ -70,7 +69,7 @@ func (l *Live) PlanRecovery(ctx context.Context) (Recovery, error) {
 	return r, err
 }
 
-func (l *Live) recovery(s sqlite.Stand) Recovery {
+func (l *Live) recovery(s marked.Stand) Recovery {
 	r := Recovery{Store: l.StoreID(), Mark: "none", Database: s.Database.String()}
 	if s.Mark != nil {
 		r.Mark = s.Mark.Head.String()
@@ -106,7 +105,7 @@ func (l *Live) Recover(ctx context.Context, o RecoverOptions) (Recovery, error) 
 		o.By = peercred.Credential(os.Getuid())
 	}
 	var r Recovery
-	err := l.db.Recover(ctx, l.adviser(ctx), func(s sqlite.Stand) (d sqlite.Decision, err error) {
+	err := l.db.Recover(ctx, l.adviser(ctx), func(s marked.Stand) (d marked.Decision, err error) {
 		r = l.recovery(s)
 		if r.Wrong == "" {
 			return d, ErrNothingToRecover
@@ -152,14 +151,14 @@ func (l *Live) mayRecover(r *Recovery, mark *highwater.State, o *approvals.Order
 }
 
 // recovered makes the mark of a recovered database, and the event that records it.
-func (l *Live) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sqlite.Decision, err error) {
+func (l *Live) recovered(r *Recovery, s marked.Stand, o RecoverOptions) (out marked.Decision, err error) {
 	now := l.kernel.Now().Wall
 	next := &highwater.State{Store: s.Store, Epoch: 1, Head: s.Database, Uses: map[string]highwater.Use{}}
 	if s.Mark != nil {
 		next.Store, next.Epoch, next.Uses, next.Recovery = s.Mark.Store, s.Mark.Epoch+1, s.Mark.Uses, s.Mark.Recovery
 	}
 	if next.Store == "" {
-		next.Store = newStore()
+		next.Store = marked.NewID()
 	}
 	if out.Event, err = l.recoveryEvent(r, s, o, now, r.Rows); err != nil {
 		return out, err
@@ -189,8 +188,8 @@ func (l *Live) recovered(r *Recovery, s sqlite.Stand, o RecoverOptions) (out sql
 }
 
 // recoveryEvent makes the event that records a recovery, with what became of rows.
-func (l *Live) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now time.Time,
-	rows *sqlite.Repair) (phases.Event, error) {
+func (l *Live) recoveryEvent(r *Recovery, s marked.Stand, o RecoverOptions, now time.Time,
+	rows *marked.Repair) (phases.Event, error) {
 	statement, err := eventlog.SignRecovery(l.key, eventlog.Recovery{
 		Checkpoint: eventlog.Checkpoint{Size: s.Next.Size, Root: s.Next.Root, Time: now}, Mark: markFor(r, s), By: o.By,
 		Why: o.Why,
@@ -213,7 +212,7 @@ func (l *Live) recoveryEvent(r *Recovery, s sqlite.Stand, o RecoverOptions, now 
 		Database  string           `json:"database"`
 		First     int64            `json:"first_lost,omitzero"`
 		Last      int64            `json:"last_lost,omitzero"`
-		Rows      *sqlite.Repair   `json:"rows,omitzero"`
+		Rows      *marked.Repair   `json:"rows,omitzero"`
 		Statement string           `json:"statement"`
 		Order     *approvals.Order `json:"order,omitzero"`
 	}{r.Mark, r.Database, lostFrom(r), lostTo(r), rows, string(statement), o.Order}, json.Deterministic(true))
@@ -232,10 +231,4 @@ func lostTo(r *Recovery) int64 {
 		return 0
 	}
 	return headSize(r.Mark)
-}
-
-// newStore makes the id of a database that has none.
-func newStore() string {
-	u := uuid.Must(uuid.NewV4())
-	return hex.EncodeToString(u[:])
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/queue"
-	"github.com/belay-hooks/belay/internal/store/sqlite"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
 // rowsOf returns what a recovery says of the repaired rows; nil when none are.
-func rowsOf(r *sqlite.Repair) *sqlite.Repair {
+func rowsOf(r *marked.Repair) *marked.Repair {
 	if r == nil {
 		return nil
 	}
@@ -26,7 +26,7 @@ func rowsOf(r *sqlite.Repair) *sqlite.Repair {
 }
 
 // whyRecovered says why the database is not used; "" when it is.
-func whyRecovered(s sqlite.Stand, rows *sqlite.Repair) string {
+func whyRecovered(s marked.Stand, rows *marked.Repair) string {
 	var why []string
 	if s.Wrong != nil {
 		why = append(why, highwater.Reason(s.Wrong))
@@ -39,7 +39,7 @@ func whyRecovered(s sqlite.Stand, rows *sqlite.Repair) string {
 
 // markFor is the head that the log lost, as the statement of a recovery says
 // it: that of the mark. Where only rows were repaired, it has lost none.
-func markFor(r *Recovery, s sqlite.Stand) string {
+func markFor(r *Recovery, s marked.Stand) string {
 	if s.Wrong == nil {
 		return s.Next.String()
 	}
@@ -47,13 +47,13 @@ func markFor(r *Recovery, s sqlite.Stand) string {
 }
 
 // adviser reads what the log says, for rows that are to be repaired.
-func (l *Live) adviser(ctx context.Context) func() (sqlite.Advice, error) {
-	return func() (sqlite.Advice, error) {
+func (l *Live) adviser(ctx context.Context) func() (marked.Advice, error) {
+	return func() (marked.Advice, error) {
 		said, err := eventlog.ReadStanding(ctx, l.store, l.Key())
 		if err != nil {
-			return sqlite.Advice{}, err
+			return marked.Advice{}, err
 		}
-		out := sqlite.Advice{Latches: said.Latches, Compacted: said.Compacted, Newest: said.Newest, Doubts: said.Doubts}
+		out := marked.Advice{Latches: said.Latches, Compacted: said.Compacted, Newest: said.Newest, Doubts: said.Doubts}
 		for _, d := range said.Denied {
 			if l.kernel.CalmTime().Sub(d.At) < queue.MaxTimeout {
 				out.Denied = append(out.Denied, d.Approval)

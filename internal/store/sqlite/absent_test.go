@@ -6,6 +6,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
@@ -71,7 +72,7 @@ func TestRowsOfOthersAreSeen(t *testing.T) {
 
 // stops stops the writer inside of a transaction, and between its commit and its end.
 type stops struct {
-	sqlite.Mark
+	marked.Mark
 	inside, after chan chan struct{} // nil: it does not stop there
 }
 

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -14,22 +12,11 @@ import (
 
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/highwater"
-	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/internal/store/marked"
 )
 
 // markSchema says that the database was given a mark: one row with its id, or none.
 const markSchema = `CREATE TABLE high_water (store TEXT NOT NULL) STRICT;`
-
-// Mark keeps, outside of the database, how far the database has come, and what commits
-// use up. highwater.Guard is one.
-type Mark interface {
-	Look() (*highwater.State, int64, error)
-	Adopt(store string, h highwater.Head) error
-	Intend(epoch int64, h highwater.Head, uses []highwater.Use, now time.Time) error
-	Advance(epoch int64, h highwater.Head) error
-	Reset(s *highwater.State) error
-	Heal() error
-}
 
 // guarded is what a writer knows of the mark.
 type guarded struct {
@@ -42,18 +29,6 @@ type guarded struct {
 	settled bool             // there are none left
 	store   string           // the database's id; "" when that is to be read
 	undone  bool             // one has turned up in this transaction
-}
-
-func rolledBack(err error) error { return fmt.Errorf("%w: %w", kernel.ErrRollback, err) }
-
-// markFailure gives an error of the mark its class: a mark that is missing or damaged
-// is no better than a database that went back.
-func markFailure(err error) error {
-	if errors.Is(err, highwater.ErrBehind) || errors.Is(err, highwater.ErrMissing) ||
-		errors.Is(err, highwater.ErrDamaged) {
-		return rolledBack(err)
-	}
-	return err
 }
 
 // moved reports whether another file, or none, has taken the place of the database.
@@ -78,7 +53,7 @@ func (w *writer) follow() error {
 	}
 	err := w.recover()
 	if _, gone := os.Stat(w.store.path); err != nil && w.store.mark != nil && errors.Is(gone, os.ErrNotExist) {
-		return rolledBack(&highwater.Error{Class: highwater.ErrBehind, Path: w.store.path,
+		return marked.RolledBack(&highwater.Error{Class: highwater.ErrBehind, Path: w.store.path,
 			Reason: "the file was removed while it was open"})
 	}
 	if err != nil {
@@ -108,27 +83,21 @@ func (w *writer) guard(group []*request) error {
 		}
 	}
 	id := g.store
-	st, looks, err := m.Look()
+	st, looks, err := marked.Look(m, id)
 	switch {
-	case errors.Is(err, highwater.ErrNoPlace) && id == "":
+	case errors.Is(err, highwater.ErrNoPlace):
 		w.store.bare.Store(&err)
 		return nil
 	case err != nil:
-		return markFailure(err)
-	case st == nil && id != "":
-		return rolledBack(&highwater.Error{Class: highwater.ErrMissing,
-			Reason: "the database says that it has one; it was removed, or the state directory was moved or copied"})
+		return err
 	case st == nil && (w.wrong != nil || !brings(group)):
 		return nil
 	case st == nil:
 		return w.adopt()
-	case id != "" && id != st.Store:
-		return rolledBack(&highwater.Error{Class: highwater.ErrBehind,
-			Reason: "it is another database than the one of the mark"})
 	}
 	if g.edge != w.edge || g.head != st.Head || g.epoch != st.Epoch {
 		if err := st.Behind(w.edge.size, w.edge.rootAt(w.conn)); err != nil {
-			return markFailure(err)
+			return marked.Failure(err)
 		}
 	}
 	w.store.bare.Store(nil)
@@ -170,9 +139,7 @@ func (w *writer) adopt() error {
 	if w.store.bare.Load() != nil {
 		return nil // until this process ends: each commit would try
 	}
-	b := make([]byte, 16)
-	rand.Read(b) // never fails: the runtime ends the process instead
-	id := hex.EncodeToString(b)
+	id := marked.NewID()
 	if err := w.store.mark.Adopt(id, w.guarded.before); err != nil {
 		err = fmt.Errorf("%w: %w", highwater.ErrNoPlace, err)
 		w.store.bare.Store(&err)
@@ -180,7 +147,7 @@ func (w *writer) adopt() error {
 	}
 	st, looks, err := w.store.mark.Look()
 	if err != nil {
-		return markFailure(err)
+		return marked.Failure(err)
 	}
 	if st == nil || st.Store != id {
 		return errors.New("the mark that was just made is another one")
@@ -202,7 +169,7 @@ func (w *writer) adopted(id string) error {
 	if w.edge.size == 0 {
 		return nil
 	}
-	return w.event(adoption(w.edge.size))
+	return w.event(marked.Adoption())
 }
 
 func storeID(c *conn) (id string, err error) {
@@ -232,7 +199,7 @@ func (w *writer) intend(group []*request) error {
 	if len(uses) == 0 && !durable {
 		return nil
 	}
-	return markFailure(w.store.mark.Intend(st.Epoch, w.guarded.before, uses, now))
+	return marked.Failure(w.store.mark.Intend(st.Epoch, w.guarded.before, uses, now))
 }
 
 // advance tells the mark how far the database has come. If that fails, the mark lags and

@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -20,17 +21,17 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// marked is a database with its mark in another directory.
-type marked struct {
+// markedStore is a database with its mark in another directory.
+type markedStore struct {
 	t     *testing.T
 	path  string
 	guard *highwater.Guard
 	*sqlite.Store
 }
 
-func openMarked(t *testing.T) *marked {
+func openMarked(t *testing.T) *markedStore {
 	dir := t.TempDir()
-	m := &marked{t: t, path: filepath.Join(dir, "state", "belay.db")}
+	m := &markedStore{t: t, path: filepath.Join(dir, "state", "belay.db")}
 	if err := os.Mkdir(filepath.Dir(m.path), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -39,32 +40,32 @@ func openMarked(t *testing.T) *marked {
 	return m
 }
 
-func (m *marked) newGuard() *highwater.Guard {
+func (m *markedStore) newGuard() *highwater.Guard {
 	dir := filepath.Dir(filepath.Dir(m.path))
 	return highwater.New(highwater.Options{Dir: filepath.Join(dir, "marks"), Name: "m",
 		Record: filepath.Join(dir, "state", "high-water.json")})
 }
 
 // again is another process with the same database.
-func (m *marked) again() *marked {
-	next := &marked{t: m.t, path: m.path, guard: m.newGuard()}
+func (m *markedStore) again() *markedStore {
+	next := &markedStore{t: m.t, path: m.path, guard: m.newGuard()}
 	next.Store = open(m.t, m.path, sqlite.Options{Mark: next.guard})
 	return next
 }
 
-func (m *marked) commit(b kernel.Batch) error {
+func (m *markedStore) commit(b kernel.Batch) error {
 	_, err := m.Commit(m.t.Context(), b)
 	return err
 }
 
-func (m *marked) must(b kernel.Batch) {
+func (m *markedStore) must(b kernel.Batch) {
 	m.t.Helper()
 	if err := m.commit(b); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *marked) wantRollback(says string) {
+func (m *markedStore) wantRollback(says string) {
 	m.t.Helper()
 	err := m.commit(batch("after"))
 	if !errors.Is(err, kernel.ErrRollback) || !errors.Is(err, kernel.ErrUnavailable) ||
@@ -80,7 +81,7 @@ func (m *marked) wantRollback(says string) {
 }
 
 // backup and restore are what the sqlite3 shell does with .backup and .restore.
-func (m *marked) backup(to string) {
+func (m *markedStore) backup(to string) {
 	m.t.Helper()
 	c, err := sqlite3.Open(m.path)
 	if err == nil {
@@ -91,7 +92,7 @@ func (m *marked) backup(to string) {
 	}
 }
 
-func (m *marked) restore(from string) {
+func (m *markedStore) restore(from string) {
 	m.t.Helper()
 	c, err := sqlite3.Open(m.path)
 	if err == nil {
@@ -190,7 +191,7 @@ func TestARestoredDatabaseThatGrewAgainIsNoticed(t *testing.T) {
 }
 
 func TestARemovedOrReplacedDatabaseIsNoticed(t *testing.T) {
-	remove := func(t *testing.T, m *marked) {
+	remove := func(t *testing.T, m *markedStore) {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			if err := os.Remove(m.path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 				t.Fatal(err)
@@ -254,7 +255,7 @@ func TestARemovedOrReplacedDatabaseIsNoticed(t *testing.T) {
 }
 
 func TestAMarkThatIsGoneIsNoticed(t *testing.T) {
-	gone := func(t *testing.T, m *marked) {
+	gone := func(t *testing.T, m *markedStore) {
 		if err := os.Remove(m.guard.Path()); err != nil {
 			t.Fatal(err)
 		}
@@ -473,7 +474,7 @@ func TestANotedUseWithoutACommitCountsAsUsed(t *testing.T) {
 
 // failingMark fails when something is about to be used.
 type failingMark struct {
-	sqlite.Mark
+	marked.Mark
 	err error
 }
 

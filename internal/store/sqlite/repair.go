@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -17,30 +18,19 @@ import (
 // holds a digest. So a repair takes whole tables. What events say is made again from them;
 // what permits something is taken back; what remains stays as it is found, and is named.
 
-// maxNamed is how many things one list of a Repair names, and maxName the bytes of each.
+// maxNamed is how many things one list of a marked.Repair names, and maxName the bytes of each.
 const (
 	maxNamed = 100
 	maxName  = 300
 )
 
-// Repair says what becomes of the rows in the tables that differ.
-type Repair struct {
-	// root that the newest event records; "" if that event is not the one of the tree, or records none
-	Recorded string   `json:"recorded"`
-	Found    string   `json:"found"`    // root of the rows as they are
-	Tables   []string `json:"tables"`   // that differ; all of them where that cannot be told
-	Rebuilt  []string `json:"rebuilt"`  // made again from the log
-	Revoked  []string `json:"revoked"`  // taken back, or removed since the log says otherwise
-	Accepted []string `json:"accepted"` // stays as it is found, or is lost: the log does not hold it
-}
-
-// repairer makes one Repair.
+// repairer makes one marked.Repair.
 type repairer struct {
 	*conn
-	advice Advice
+	advice marked.Advice
 	now    time.Time
 	differ []restrict.Table
-	out    *Repair
+	out    *marked.Repair
 	steps  []phases.Event
 }
 
@@ -64,8 +54,8 @@ func capped(list []string) []string {
 // repair makes rows harmless that are not those that the log records, inside of the write
 // transaction. It returns the events that say so of single items; the caller writes them
 // after that of the recovery, which is the first that covers the rows.
-func (w *writer) repair(r *recovery) (*Repair, []phases.Event, error) {
-	out := &Repair{}
+func (w *writer) repair(r *marked.Plan) (*marked.Repair, []phases.Event, error) {
+	out := &marked.Repair{}
 	dropped, err := w.store.mendSchema(w.conn)
 	if err != nil {
 		return nil, nil, err
@@ -99,8 +89,8 @@ func (w *writer) repair(r *recovery) (*Repair, []phases.Event, error) {
 		out.Tables = append(out.Tables, t.String())
 	}
 	if len(p.differ) > 0 {
-		if p.advice, err = r.advise(); err != nil {
-			return nil, nil, refused(err)
+		if p.advice, err = r.Advise(); err != nil {
+			return nil, nil, marked.Refused(err)
 		}
 		if err := p.tables(); err != nil {
 			return nil, nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/phases"
@@ -86,7 +87,7 @@ func (r *repairer) approvals() error {
 		sound := false
 		if !it.Damaged && r.advice.Sound != nil {
 			if sound, err = r.advice.Sound(it); err != nil {
-				return refused(err)
+				return marked.Refused(err)
 			}
 		}
 		if sound {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"slices"
 	"strings"
 )
@@ -41,7 +42,7 @@ func (s *Store) mendSchema(c *conn) (done []string, err error) {
 			continue
 		}
 		if slices.ContainsFunc(want, func(w object) bool { return w.kind == "table" && w.name == o.name }) {
-			return nil, refused(fmt.Errorf("the table %s is not as belay makes it: put a backup of belay.db back", o.name))
+			return nil, marked.Refused(fmt.Errorf("the table %s is not as belay makes it: put a backup of belay.db back", o.name))
 		}
 		alien = append(alien, o)
 	}
@@ -52,7 +53,7 @@ func (s *Store) mendSchema(c *conn) (done []string, err error) {
 	for _, o := range alien {
 		if err := c.Exec("DROP " + strings.ToUpper(o.kind) + " IF EXISTS " + `"` + strings.ReplaceAll(o.name, `"`, `""`) +
 			`"`); err != nil {
-			return nil, refused(fmt.Errorf("the %s %q is not belay's and cannot be removed: %w", o.kind, o.name, err))
+			return nil, marked.Refused(fmt.Errorf("the %s %q is not belay's and cannot be removed: %w", o.kind, o.name, err))
 		}
 		name(&done, "%s %q, which belay has not made", o.kind, o.name)
 	}
@@ -62,7 +63,7 @@ func (s *Store) mendSchema(c *conn) (done []string, err error) {
 				continue
 			}
 			if kind == "table" && !repairable(o.name) {
-				return nil, refused(fmt.Errorf("the table %s is missing: put a backup of belay.db back", o.name))
+				return nil, marked.Refused(fmt.Errorf("the table %s is missing: put a backup of belay.db back", o.name))
 			}
 			if err := c.Exec(o.sql); err != nil {
 				return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -25,9 +26,9 @@ import (
 )
 
 // adviceOf is what the log of an untouched store would say of its rows.
-func adviceOf(t *testing.T, s *sqlite.Store) func() (sqlite.Advice, error) {
+func adviceOf(t *testing.T, s *sqlite.Store) func() (marked.Advice, error) {
 	t.Helper()
-	var out sqlite.Advice
+	var out marked.Advice
 	var err error
 	out.Latches, err = s.Latches(t.Context())
 	must(t, err)
@@ -44,23 +45,23 @@ func adviceOf(t *testing.T, s *sqlite.Store) func() (sqlite.Advice, error) {
 	out.Sound = func(it *approvals.Item) (bool, error) {
 		return slices.ContainsFunc(items, func(had approvals.Item) bool { return reflect.DeepEqual(had, *it) }), nil
 	}
-	return func() (sqlite.Advice, error) { return out, nil }
+	return func() (marked.Advice, error) { return out, nil }
 }
 
 // recovers agrees to a recovery as it is planned, and returns the Stand of the plan.
-func recovers(t *testing.T, s *sqlite.Store, advise func() (sqlite.Advice, error), id string) sqlite.Stand {
+func recovers(t *testing.T, s *sqlite.Store, advise func() (marked.Advice, error), id string) marked.Stand {
 	t.Helper()
 	stand, err := recovery(t, s, advise, phases.Event{ID: id, Type: phases.EventRecovery, Time: storetest.T0})
 	must(t, err)
 	return stand
 }
 
-func recovery(t *testing.T, s *sqlite.Store, advise func() (sqlite.Advice, error),
-	e phases.Event) (stand sqlite.Stand, err error) {
+func recovery(t *testing.T, s *sqlite.Store, advise func() (marked.Advice, error),
+	e phases.Event) (stand marked.Stand, err error) {
 	t.Helper()
-	err = s.Recover(t.Context(), advise, func(now sqlite.Stand) (sqlite.Decision, error) {
+	err = s.Recover(t.Context(), advise, func(now marked.Stand) (marked.Decision, error) {
 		stand = now
-		d := sqlite.Decision{Event: e,
+		d := marked.Decision{Event: e,
 			Mark: &highwater.State{Store: now.Store, Epoch: 1, Head: now.Database, Uses: map[string]highwater.Use{}}}
 		if now.Mark != nil {
 			d.Mark.Store, d.Mark.Epoch, d.Mark.Uses, d.Mark.Recovery = now.Mark.Store, now.Mark.Epoch+1, now.Mark.Uses,
@@ -298,7 +299,7 @@ func TestRecoverKeepsTheHarderLatch(t *testing.T) {
 						out.Exec(fmt.Sprintf(
 							"INSERT INTO latches (runtime, session, since_ns, body) VALUES ('r', 'both', %d, CAST('%s' AS BLOB))",
 							storetest.T0.UnixNano(), body)), out.Close()))
-					recovers(t, s, func() (sqlite.Advice, error) { return advice, nil }, "r")
+					recovers(t, s, func() (marked.Advice, error) { return advice, nil }, "r")
 					want := "events"
 					if doubt && (inTable > inEvents || inTable == inEvents && ends[inTable] == phases.EndsByJudging) {
 						want = "file"
@@ -326,7 +327,7 @@ func TestRecoverKeepsLatchesInDoubt(t *testing.T) {
 		must(t, errors.Join(
 			out.Exec("INSERT INTO latches SELECT runtime, 'more', since_ns, CAST('x' AS BLOB) FROM latches WHERE session='s-1'"),
 			out.Close()))
-		stand := recovers(t, s, func() (sqlite.Advice, error) { return advice, nil }, "r")
+		stand := recovers(t, s, func() (marked.Advice, error) { return advice, nil }, "r")
 		l, err := s.Latch(t.Context(), wire.Session{Runtime: "r", Session: "more"})
 		if err != nil || (l != nil) != doubt || doubt != (len(stand.Repair.Accepted) > 0) ||
 			doubt != (len(stand.Repair.Revoked) == 0) {
@@ -345,11 +346,11 @@ func TestRecoverThatIsRefusedChangesNothing(t *testing.T) {
 	found, _ := tablesNode(t, m.Store)
 	no := errors.New("no")
 	for range 2 {
-		err := m.Recover(t.Context(), advise, func(sqlite.Stand) (d sqlite.Decision, err error) { return d, no })
+		err := m.Recover(t.Context(), advise, func(marked.Stand) (d marked.Decision, err error) { return d, no })
 		if !errors.Is(err, no) {
 			t.Fatal(err)
 		}
-		err = m.Recover(t.Context(), func() (a sqlite.Advice, err error) { return a, no }, nil)
+		err = m.Recover(t.Context(), func() (a marked.Advice, err error) { return a, no }, nil)
 		if !errors.Is(err, no) {
 			t.Fatal(err)
 		}
@@ -369,7 +370,7 @@ func TestACrashInARecovery(t *testing.T) {
 	out := raw(t, m.path)
 	must(t, errors.Join(out.Exec("DELETE FROM latches"), out.Close()))
 	found, _ := tablesNode(t, m.Store)
-	err := m.Recover(t.Context(), advise, func(now sqlite.Stand) (d sqlite.Decision, err error) {
+	err := m.Recover(t.Context(), advise, func(now marked.Stand) (d marked.Decision, err error) {
 		d.Mark = &highwater.State{Store: now.Mark.Store, Epoch: now.Mark.Epoch + 1, Head: now.Database,
 			Uses: map[string]highwater.Use{
 				used: {ID: used, Event: "crashed", Until: time.Now().Add(time.Hour).Unix()},
@@ -410,7 +411,7 @@ func TestARecoveryThatWasCutOffIsNotForgotten(t *testing.T) {
 	advise := adviceOf(t, m.Store)
 	m.restore(old)
 	m.wantRollback("")
-	err := m.Recover(t.Context(), advise, func(now sqlite.Stand) (d sqlite.Decision, err error) {
+	err := m.Recover(t.Context(), advise, func(now marked.Stand) (d marked.Decision, err error) {
 		d.Mark = &highwater.State{Store: now.Mark.Store, Epoch: now.Mark.Epoch + 1, Head: now.Database,
 			Uses: map[string]highwater.Use{},
 			Recovery: &highwater.Recovery{Size: now.Database.Size,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -23,7 +24,7 @@ type request struct {
 
 	durable bool // the mark is to be durable, too
 
-	recover *recovery // not nil: instead of all that
+	recover *marked.Plan // not nil: instead of all that
 
 	uses    []highwater.Use // what the batch uses up; set when it is written
 	taken   atomic.Bool     // set by the first to decide: the writer, or a caller that gave up

@@ -17,6 +17,7 @@ import (
 	"github.com/belay-hooks/belay/internal/eventbytes"
 	"github.com/belay-hooks/belay/internal/eventpack"
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -28,11 +29,11 @@ const (
 
 // Options are the ways to open a database. The zero value is the usual one.
 type Options struct {
-	ReadOnly bool   // no migration, no writer: every Commit answers ErrUnavailable
-	VFS      string // name of a registered file system layer; for fault tests
-	Mark     Mark   // how far the database has come, kept outside of it; nil: nothing does
-	Unproven bool   // rows are believed without the log; only for tests of the defences behind that
-	LogPages int    // pages after which the write-ahead log is moved in any case; 0 means 4,000
+	ReadOnly bool        // no migration, no writer: every Commit answers ErrUnavailable
+	VFS      string      // name of a registered file system layer; for fault tests
+	Mark     marked.Mark // how far the database has come, kept outside of it; nil: nothing does
+	Unproven bool        // rows are believed without the log; only for tests of the defences behind that
+	LogPages int         // pages after which the write-ahead log is moved in any case; 0 means 4,000
 }
 
 // Store is a kernel.Store in a SQLite database. It is safe for concurrent use,
@@ -40,7 +41,7 @@ type Options struct {
 type Store struct {
 	path     string
 	vfs      string
-	mark     Mark
+	mark     marked.Mark
 	bare     atomic.Pointer[error] // why the database could not be given a mark; nil when it has one, or needs none
 	era      atomic.Int64          // counts files that took the place of the database
 	readOnly bool

@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -275,7 +276,7 @@ func (w *writer) transaction(group []*request, apart bool) error {
 	w.edge, w.conn.seen, w.guarded.settled = nil, 0, false
 	undone := w.conn.GetAutocommit() || w.conn.exec("ROLLBACK") == nil
 	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) && !errors.Is(err, kernel.ErrRollback) &&
-		!errors.Is(err, errRefused) {
+		!errors.Is(err, marked.ErrRefused) {
 		w.conn.close() // which undoes it, if that was still to be done
 		w.conn = nil
 	}
@@ -391,7 +392,9 @@ func (w *writer) one(r *request) error {
 		return r.work(w.conn)
 	}
 	w.conn.touched = w.conn.touched[:0]
-	if err := w.spent(&r.batch); err != nil {
+	undone, err := marked.Spent(w.guarded.mark, &r.batch, w.conn)
+	w.guarded.undone = w.guarded.undone || undone
+	if err != nil {
 		return err
 	}
 	first := w.edge.size + 1
@@ -399,8 +402,7 @@ func (w *writer) one(r *request) error {
 		return err
 	}
 	if w.guarded.mark != nil {
-		var err error
-		if r.uses, err = uses(w.conn, &r.batch); err != nil {
+		if r.uses, err = marked.Uses(&r.batch, w.conn); err != nil {
 			return err
 		}
 	}
