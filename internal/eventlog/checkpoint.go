@@ -100,6 +100,14 @@ func Open(signed []byte, verifier string) (Checkpoint, error) {
 	return parseCheckpoint(lines)
 }
 
+// CheckVerifier refuses a text that is no verifier key. The error is ErrCheckpoint.
+func CheckVerifier(key string) error {
+	if _, err := note.NewVerifier(key); err != nil {
+		return fmt.Errorf("%w: verifier key: %w", ErrCheckpoint, err)
+	}
+	return nil
+}
+
 // Split cuts a file of checkpoints, one after the other, into its notes. What
 // stands before the first is the first's: nothing is left out.
 func Split(file []byte) [][]byte {

@@ -167,27 +167,27 @@ func TestFindingsNameTheEvents(t *testing.T) {
 		{"event 2 and the tree are changed", func(t *testing.T, l *loose, _ *eventlog.Evidence) kernel.Log {
 			l.edit(t, 2, func(e *phases.Event) { e.Reason = "another" })
 			return l
-		}, &eventlog.Finding{First: 1, Last: 3,
+		}, &eventlog.Finding{First: 1, Last: 3, Class: eventlog.OtherHead,
 			Text: "events 1 to 3 are not those of the checkpoint of 2026-03-01 12:03:00Z: one or more were changed, with the tree"}},
 		{"event 4 and the tree are changed", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			ev.Outside = append([][]byte{mark(t, l, k, 5)}, ev.Outside...)
 			l.edit(t, 4, func(e *phases.Event) { e.Reason = "another" })
 			return l
-		}, &eventlog.Finding{First: 4, Last: 5,
+		}, &eventlog.Finding{First: 4, Last: 5, Class: eventlog.OtherHead,
 			Text: "events 4 to 5 are not those of the checkpoint of 2026-03-01 12:05:00Z: one or more were changed, with the tree"}},
 		{"two checkpoints of one size differ", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			other, _ := build(t, 3, k)
 			other.edit(t, 1, func(e *phases.Event) { e.Reason = "another" })
 			ev.Outside = append(ev.Outside, mark(t, other, k, 9))
 			return l
-		}, &eventlog.Finding{First: 3, Last: 3,
+		}, &eventlog.Finding{First: 3, Last: 3, Class: eventlog.OtherHead,
 			Text: "events 3 to 3 are not those of the checkpoint of 2026-03-01 12:09:00Z: one or more were changed, with the tree"}},
 		{"a checkpoint covers more events than there are", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			ev.Outside = append(ev.Outside, mark(t, l, k, 5))
 			l.leaves = l.leaves[:4]
 			l.replant(t)
 			return l
-		}, &eventlog.Finding{First: 5, Last: 5,
+		}, &eventlog.Finding{First: 5, Last: 5, Class: eventlog.CutShort,
 			Text: "event 5 is missing: a checkpoint of 2026-03-01 12:05:00Z covers 5 events, the log ends at 4"}},
 		{"of two such checkpoints the one that covers most is named",
 			func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
@@ -196,16 +196,18 @@ func TestFindingsNameTheEvents(t *testing.T) {
 				l.leaves = l.leaves[:4]
 				l.replant(t)
 				return l
-			}, &eventlog.Finding{First: 5, Last: 9,
+			}, &eventlog.Finding{First: 5, Last: 9, Class: eventlog.CutShort,
 				Text: "event 5 is missing: a checkpoint of 2026-03-01 12:09:00Z covers 9 events, the log ends at 4"}},
 		{"a checkpoint from outside does not verify", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			ev.Outside = append(ev.Outside, []byte("x\n"), []byte("y\n"))
 			return l
-		}, &eventlog.Finding{Text: "checkpoint 2 from outside: " + eventlog.ErrCheckpoint.Error() + ": malformed note"}},
+		}, &eventlog.Finding{Class: eventlog.NotSigned,
+			Text: "checkpoint 2 from outside: " + eventlog.ErrCheckpoint.Error() + ": malformed note"}},
 		{"a checkpoint in the store does not verify", func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 			l.notes = [][]byte{ev.Outside[0], []byte("x\n")}
 			return l
-		}, &eventlog.Finding{Text: "checkpoint 2 in the store: " + eventlog.ErrCheckpoint.Error() + ": malformed note"}},
+		}, &eventlog.Finding{Class: eventlog.NotSigned,
+			Text: "checkpoint 2 in the store: " + eventlog.ErrCheckpoint.Error() + ": malformed note"}},
 		{"an event that is wrong says more than a checkpoint",
 			func(t *testing.T, l *loose, ev *eventlog.Evidence) kernel.Log {
 				ev.Outside = append(ev.Outside, []byte("x\n"))

@@ -19,6 +19,8 @@ const page = 1024
 type Evidence struct {
 	Verifier string   // of the checkpoints; needed
 	Outside  [][]byte // checkpoints from outside the store
+	// what the caller has seen of this log itself, and noted where others do not write: it needs no signature
+	Known []Checkpoint
 	// files that end in the middle of a checkpoint, which is not in Outside; see CutTorn
 	Torn   int
 	Copies func(seq int64) (tlog.Hash, bool) // leaf hashes of copies of events; nil: there are none
@@ -33,7 +35,18 @@ type Finding struct {
 	First int64  `json:"first"` // the event, or the first of those of which one or more are wrong; 0: not about an event
 	Last  int64  `json:"last"`
 	Text  string `json:"text"`
+	Class Class  `json:"-"`
 }
+
+// Class is what kind of fault a finding is.
+type Class string
+
+const (
+	NotRecorded Class = ""          // an event, the tree or a row is not what was recorded
+	NotSigned   Class = "signature" // a checkpoint that the key has not signed
+	OtherHead   Class = "head"      // events that are not those of a head that is known
+	CutShort    Class = "size"      // fewer events than a head that is known covers
+)
 
 // Report is the outcome of a verification. The log is sound when Wrong is nil.
 type Report struct {
@@ -101,8 +114,12 @@ type verifier struct {
 }
 
 func (v *verifier) wrong(first, last int64, format string, args ...any) {
+	v.wrongOf(NotRecorded, first, last, format, args...)
+}
+
+func (v *verifier) wrongOf(class Class, first, last int64, format string, args ...any) {
 	if v.report.Wrong == nil {
-		v.report.Wrong = &Finding{First: first, Last: last, Text: fmt.Sprintf(format, args...)}
+		v.report.Wrong = &Finding{First: first, Last: last, Text: fmt.Sprintf(format, args...), Class: class}
 	}
 }
 
@@ -158,7 +175,7 @@ func (v *verifier) collect(ctx context.Context) error {
 			c, err := Open(n, v.ev.Verifier)
 			if err != nil {
 				if v.unsigned == nil {
-					v.unsigned = &Finding{Text: fmt.Sprintf("checkpoint %d %s: %v", i+1, where, err)}
+					v.unsigned = &Finding{Text: fmt.Sprintf("checkpoint %d %s: %v", i+1, where, err), Class: NotSigned}
 				}
 				continue
 			}
@@ -167,6 +184,9 @@ func (v *verifier) collect(ctx context.Context) error {
 	}
 	add(v.ev.Outside, true, "from outside")
 	add(inside, false, "in the store")
+	for _, c := range v.ev.Known {
+		v.marks = append(v.marks, signed{c, true})
+	}
 	slices.SortStableFunc(v.marks, func(a, b signed) int { return int(max(-1, min(1, a.Size-b.Size))) })
 	return nil
 }
@@ -306,7 +326,7 @@ func (v *verifier) confirm() {
 		}
 		if v.tree.root() != m.Root {
 			first := min(v.good+1, m.Size)
-			v.wrong(first, m.Size,
+			v.wrongOf(OtherHead, first, m.Size,
 				"events %d to %d are not those of the checkpoint of %s: one or more were changed, with the tree", first, m.Size,
 				m.Time.Format("2006-01-02 15:04:05Z"))
 			return
@@ -333,7 +353,7 @@ func (v *verifier) end(ctx context.Context, size int64) error {
 	v.marks = slices.DeleteFunc(v.marks, func(m signed) bool { return v.explained(m.Checkpoint) })
 	if len(v.marks) > 0 {
 		last := v.marks[len(v.marks)-1]
-		v.wrong(size+1, last.Size, "event %d is missing: a checkpoint of %s covers %d events, the log ends at %d",
+		v.wrongOf(CutShort, size+1, last.Size, "event %d is missing: a checkpoint of %s covers %d events, the log ends at %d",
 			size+1, last.Time.Format("2006-01-02 15:04:05Z"), last.Size, size)
 		return nil
 	}
