@@ -69,13 +69,15 @@ const (
 	maxDifference = 10 * time.Second // of the clock from the server's
 )
 
+// namePattern is what kernels' names are like.
+const namePattern = `^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`
+
 func optionError(name, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...))
 }
 
 // withDefaults checks the options and fills in what is usual.
 func (o Options) withDefaults() (Options, error) {
-	name := regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 	schema := regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 	if o.Schema == "" {
 		o.Schema = schemaDefault
@@ -86,7 +88,7 @@ func (o Options) withDefaults() (Options, error) {
 	switch {
 	case (o.DSN == "") == (o.DSNFile == ""):
 		return o, optionError("dsn", "give either the DSN or the file that holds it")
-	case len(o.Kernel) > maxNameBytes || !name.MatchString(o.Kernel):
+	case !ValidName(o.Kernel):
 		return o, optionError("kernel", "%q is no name: use 1 to %d of a-z 0-9 . _ -, with a letter or digit at both ends",
 			o.Kernel, maxNameBytes)
 	case len(o.Schema) > maxNameBytes || !schema.MatchString(o.Schema) || strings.HasPrefix(o.Schema, "pg_"):

@@ -51,29 +51,12 @@ func TestSchemaVersions(t *testing.T) {
 	refused("migrated by halves")
 }
 
-// kernelRole makes the roles of a schema and a login for one of them, and returns options with that login.
-func kernelRole(t *testing.T, o postgres.Options, role string) postgres.Options {
-	t.Helper()
-	roles := postgres.Roles{Kernel: o.Schema + "_kernel", Reviewer: o.Schema + "_reviewer", Auditor: o.Schema + "_auditor"}
-	login := o.Schema + "_login_" + role
-	pgtest.Exec(t, o.Schema, postgres.Grants(o.Schema, roles), postgres.Grants(o.Schema, roles),
-		"CREATE ROLE "+login+" LOGIN IN ROLE "+o.Schema+"_"+role)
-	t.Cleanup(func() {
-		for _, r := range []string{login, roles.Kernel, roles.Reviewer, roles.Auditor} {
-			pgtest.Exec(t, "public", "DO $$ BEGIN IF EXISTS (SELECT FROM pg_roles WHERE rolname = '"+r+"') THEN "+
-				"DROP OWNED BY "+r+"; DROP ROLE "+r+"; END IF; END $$")
-		}
-	})
-	o.DSN = strings.Replace(o.DSN, "//postgres@", "//"+login+"@", 1)
-	return o
-}
-
 // The role of a kernel can do what a kernel does, and not write events or hashes by itself, change or remove them, or
 // speak for another kernel. The other two roles only read.
 func TestRoles(t *testing.T) {
 	owner := pgtest.Options(t, "other")
 	commit(t, pgtest.Open(t, owner), batch("a")) // a kernel of another login
-	o := kernelRole(t, owner, "kernel")
+	o := pgtest.Login(t, owner, "kernel")
 	o.Kernel = "mine"
 	s := pgtest.Open(t, o)
 	b := batch("a")
@@ -93,7 +76,7 @@ func TestRoles(t *testing.T) {
 		!strings.Contains(err.Error(), "belongs to the role postgres") {
 		t.Errorf("the name of another role's kernel: %v", err)
 	}
-	auditor, reviewer := kernelRole(t, owner, "auditor"), kernelRole(t, owner, "reviewer")
+	auditor, reviewer := pgtest.Login(t, owner, "auditor"), pgtest.Login(t, owner, "reviewer")
 	for _, c := range []struct {
 		dsn, sql string
 		allowed  bool
