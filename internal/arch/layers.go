@@ -115,6 +115,8 @@ func layers() map[string][]string {
 		"internal/eventbytes":   {"phases"},
 		"internal/eventpack":    nil,
 		"internal/eventlog":     {"client/wire", "phases", "kernel", "internal/eventbytes", "internal/restrict"},
+		"internal/fleet": {"client/wire", "phases", "kernel", "internal/eventlog", "internal/files", "internal/restrict",
+			"internal/statedir", "internal/store/postgres"},
 		"internal/sink": {"client/wire", "phases", "kernel", "internal/config", "internal/files",
 			"internal/highwater", "internal/statedir"},
 		"internal/store/...": {"internal/queue", "client/wire", "phases", "kernel", "leases", "kernel/approvals",
