@@ -281,3 +281,13 @@ func TestServerRestarts(t *testing.T) {
 	compare(t, s, <-done)
 	commit(t, s, batch("after"))
 }
+
+// What says that a kernel is there, and what is made again from the events, waits for no disk.
+func TestWhatACrashMayTakeWaitsForNoDisk(t *testing.T) {
+	o := pgtest.Options(t, "disk")
+	pgtest.Open(t, o)
+	for _, call := range []string{"renew(id, fence)", "add_block(id, fence, 7, 0, 0, '{}', '{}')"} {
+		pgtest.Exec(t, o.Schema, "DO $$ BEGIN PERFORM "+call+" FROM kernels; "+
+			"IF current_setting('synchronous_commit') <> 'off' THEN RAISE EXCEPTION 'it waits'; END IF; END $$")
+	}
+}

@@ -52,7 +52,6 @@ func (s *Store) indexer() {
 	}()
 	retry := time.NewTimer(afterFailure)
 	defer retry.Stop()
-	next := int64(-1) // the block that is to be made next, as far as known
 	for {
 		select {
 		case <-s.stop:
@@ -67,8 +66,7 @@ func (s *Store) indexer() {
 			case <-time.After(indexPause):
 			}
 			var err error
-			if more, err = s.indexBlock(ctx, &next); err != nil {
-				next = -1
+			if more, err = s.indexBlock(ctx); err != nil {
 				retry.Reset(afterFailure)
 				break
 			}
@@ -83,7 +81,7 @@ const eventsBetween = "SELECT seq, body FROM events WHERE kernel = $1 AND seq > 
 
 // indexBlock makes one block. It reads beside the writer, which then only stores the rows. more says that another one
 // may be missing.
-func (s *Store) indexBlock(ctx context.Context, next *int64) (more bool, err error) {
+func (s *Store) indexBlock(ctx context.Context) (more bool, err error) {
 	var b *lookup.Block
 	err = s.view(ctx, "read events", func(tx pgx.Tx) error {
 		b = nil
@@ -91,48 +89,54 @@ func (s *Store) indexBlock(ctx context.Context, next *int64) (more bool, err err
 		if err := tx.QueryRow(ctx, nextBlock, s.kernel, lookup.BlockEvents).Scan(&number, &size); err != nil {
 			return err
 		}
-		*next = number
 		if (number+1)*lookup.BlockEvents > size {
 			return nil
 		}
-		b = lookup.NewBlock(number)
-		rows, err := tx.Query(ctx, eventsBetween, s.kernel, number*lookup.BlockEvents, (number+1)*lookup.BlockEvents)
-		if err != nil {
-			return err
+		if b = s.fresh.take(number); b == nil {
+			b, err = readBlock(ctx, tx, s.kernel, number)
 		}
-		var seq int64
-		var body []byte
-		e, before := new(phases.Event), new(phases.Event)
-		_, err = pgx.ForEachRow(rows, []any{&seq, &body}, func() error {
-			if eventbytes.HeadAfter(body, e, before) == nil && e.Seq == seq {
-				b.Add(e) // one that cannot be read is not found; a verification names it
-			}
-			e, before = before, e
-			return nil
-		})
 		return err
 	})
 	if err != nil || b == nil {
 		return false, err
 	}
-	terms, sets := make([]int64, 0, len(b.Terms)), make([][]byte, 0, len(b.Terms))
-	for t, p := range b.Terms {
-		set := p.Bytes()
-		if set == nil {
-			set = []byte{} // all of them
+	var numbers []int16
+	var terms [][]byte
+	for n, d := range b.Drawers() {
+		if d != nil {
+			numbers, terms = append(numbers, int16(n)), append(terms, d)
 		}
-		terms, sets = append(terms, t), append(sets, set)
 	}
 	return true, s.do(ctx, "store a block of the lookup", func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, "SELECT add_block($1, $2, $3, $4, $5, $6, $7)", s.writes.held.kernel, s.writes.held.fence,
-			b.Number, b.First, b.Last, terms, sets)
+			b.Number, b.First, b.Last, numbers, terms)
 		return err
 	})
 }
 
+// readBlock makes a block from the events of the database.
+func readBlock(ctx context.Context, q querier, kernel int32, number int64) (*lookup.Block, error) {
+	b := lookup.NewBlock(number)
+	rows, err := q.Query(ctx, eventsBetween, kernel, number*lookup.BlockEvents, (number+1)*lookup.BlockEvents)
+	if err != nil {
+		return nil, err
+	}
+	var seq int64
+	var body []byte
+	e, before := new(phases.Event), new(phases.Event)
+	_, err = pgx.ForEachRow(rows, []any{&seq, &body}, func() error {
+		if eventbytes.HeadAfter(body, e, before) == nil && e.Seq == seq {
+			b.Add(e) // one that cannot be read is not found; a verification names it
+		}
+		e, before = before, e
+		return nil
+	})
+	return b, err
+}
+
 const (
 	blockTimes = "SELECT first_ns, last_ns FROM lookup_blocks WHERE kernel = $1 AND block = $2"
-	blockTerms = "SELECT term, events FROM lookup WHERE kernel = $1 AND block = $2"
+	blockTerms = "SELECT drawer, terms FROM lookup WHERE kernel = $1 AND block = $2"
 )
 
 // loadBlock reads a block; nil: there is none.
@@ -149,10 +153,10 @@ func loadBlock(ctx context.Context, q querier, kernel int32, number int64) (*loo
 	if err != nil {
 		return nil, err
 	}
-	var term int64
-	var events []byte
-	_, err = pgx.ForEachRow(rows, []any{&term, &events}, func() error {
-		b.Load(term, events)
+	var drawer int
+	var terms []byte
+	_, err = pgx.ForEachRow(rows, []any{&drawer, &terms}, func() error {
+		b.LoadDrawer(drawer, terms)
 		return nil
 	})
 	return b, err

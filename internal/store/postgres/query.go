@@ -19,7 +19,7 @@ import (
 
 const (
 	pageEvents = 512 // read at once
-	pageBlocks = 64
+	pageBlocks = 256
 )
 
 // errEnough ends a search that has found as many events as it may.
@@ -193,33 +193,36 @@ type blockPlaces struct {
 	at     lookup.Places
 }
 
+// page reads blocks, and which of their events may match.
 func (f *finder) page(sql string, args []any) (out []blockPlaces, err error) {
 	rows, err := f.tx.Query(f.ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
-	all := len(lookup.Terms(f.query))
-	sets := make([][]byte, all+1)
-	b := blockPlaces{}
-	into := []any{&b.number}
-	for i := range sets {
-		into = append(into, &sets[i])
+	terms, except := lookup.Terms(f.query), exceptTerm(f.query)
+	var number int64
+	drawers := make([][]byte, len(terms)+1)
+	into := []any{&number}
+	for i := range drawers {
+		into = append(into, &drawers[i])
 	}
 	_, err = pgx.ForEachRow(rows, into, func() error {
+		b := blockPlaces{number: number}
 		b.at, _ = lookup.ParsePlaces(nil)
-		for i := range all {
-			p, _ := lookup.ParsePlaces(sets[i])
+		for i, t := range terms {
+			p := lookup.InDrawer(t, drawers[i])
 			b.at.And(&p)
 		}
-		if sets[all] != nil {
-			p, _ := lookup.ParsePlaces(sets[all])
-			b.at.Without(&p)
-		}
+		p := lookup.InDrawer(except, drawers[len(terms)])
+		b.at.Without(&p)
 		out = append(out, b)
 		return nil
 	})
 	return out, err
 }
+
+// exceptTerm is the term of events that a query leaves out.
+func exceptTerm(q *wire.Query) int64 { return lookup.Term("type", string(q.Except)) }
 
 const (
 	eventsOfUp   = "SELECT seq, body FROM events WHERE kernel = $1 AND seq = ANY ($2::bigint[]) ORDER BY seq"
@@ -262,25 +265,23 @@ func blockBounds(q *wire.Query, through int64) (first, last int64, ok bool) {
 	return first, last, first <= last
 }
 
-// blockSQL finds the next blocks in which events may match, and in which of them each value stands.
+// blockSQL reads the drawers of a query's terms, block by block.
 func blockSQL(q *wire.Query, kernel int32, first, last int64) (string, []any) {
 	since, until := lookup.Bounds(q)
 	args := []any{kernel, first, last, since, until, pageBlocks}
-	param := func(v any) string {
-		args = append(args, v)
-		return fmt.Sprint("$", len(args))
-	}
 	var columns, join strings.Builder
-	for i, t := range lookup.Terms(q) {
-		name := fmt.Sprint("t", i)
-		columns.WriteString(", " + name + ".events")
-		join.WriteString(" JOIN lookup " + name + " ON " + name + ".kernel = $1 AND " + name + ".block = b.block AND " +
-			name + ".term = " + param(t) + " AND " + name + ".block BETWEEN $2 AND $3")
+	drawer := func(kind string, term int64) {
+		args = append(args, lookup.DrawerOf(term))
+		name := fmt.Sprint("d", len(args))
+		columns.WriteString(", " + name + ".terms")
+		fmt.Fprintf(&join, " %sJOIN lookup %s ON %[2]s.kernel = $1 AND %[2]s.block = b.block AND %[2]s.drawer = $%[3]d",
+			kind, name, len(args))
+	}
+	for _, t := range lookup.Terms(q) {
+		drawer("", t)
 	}
 	if q.Except != "" {
-		columns.WriteString(", x.events")
-		join.WriteString(" LEFT JOIN lookup x ON x.kernel = $1 AND x.block = b.block AND x.term = " +
-			param(lookup.Term("type", string(q.Except))))
+		drawer("LEFT ", exceptTerm(q))
 	} else {
 		columns.WriteString(", NULL::bytea")
 	}

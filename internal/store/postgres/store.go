@@ -33,6 +33,7 @@ type Store struct {
 	writer   sync.WaitGroup
 
 	wake     chan struct{} // a block of the lookup may be missing
+	fresh    fresh
 	complete int64         // blocks whose events were there when the indexer was last woken; the writer's
 	indexed  chan struct{} // closed when the indexer has ended
 	stop     chan struct{} // closed when the store is

@@ -219,6 +219,11 @@ func (w *writer) won(t *attempt) {
 	t.edge.full = nil
 	w.edge, w.version, w.set, w.single = t.edge, t.version, t.set, t.single
 	w.store.sets.put(t.version, t.set)
+	for _, r := range t.group {
+		if r.err == nil && r.receipt.First > 0 {
+			w.store.fresh.add(r.receipt.First, r.batch.Events)
+		}
+	}
 	w.store.grown(w.edge.size)
 	if at := w.edge.size / w.held.span; at > w.placed {
 		ctx, cancel := w.bounded()

@@ -52,15 +52,15 @@ CREATE TABLE checkpoints (
 	PRIMARY KEY (kernel, id)
 );
 
--- lookup: in which events of a block a term stands; see package lookup.
+-- lookup: in which events of a block terms stand; see package lookup. Its rows come in the order of its key: a block
+-- adds to the end of one index, however long the log is.
 CREATE TABLE lookup (
-	kernel integer NOT NULL,
-	term   bigint  NOT NULL,
-	block  bigint  NOT NULL,
-	events bytea   NOT NULL,
-	PRIMARY KEY (kernel, term, block)
+	block  bigint   NOT NULL,
+	kernel integer  NOT NULL,
+	drawer smallint NOT NULL,
+	terms  bytea    NOT NULL,
+	PRIMARY KEY (kernel, block, drawer)
 );
-CREATE INDEX lookup_block ON lookup (kernel, block);
 CREATE TABLE lookup_blocks (
 	kernel   integer NOT NULL,
 	block    bigint  NOT NULL,
@@ -126,8 +126,9 @@ END $$;
 
 -- renew says that the holder is there. It waits for no disk: what it says is of no worth after a crash.
 CREATE FUNCTION renew(_kernel integer, _fence bigint) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET synchronous_commit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
+	PERFORM set_config('synchronous_commit', 'off', true); -- a SET of the function would end with it, before the commit
 	UPDATE kernels SET renewed = clock_timestamp() WHERE id = _kernel AND fence = _fence AND owner = session_user;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'another process has taken the kernel name' USING ERRCODE = 'BL001';
@@ -205,12 +206,13 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 	DELETE FROM checkpoints WHERE kernel = _kernel AND note = ANY (_notes);
 $$;
 
--- add_block stores a block of the lookup.
+-- add_block stores a block of the lookup. It waits for no disk: what a crash takes is made from the events again.
 CREATE FUNCTION add_block(_kernel integer, _fence bigint, _block bigint, _first_ns bigint, _last_ns bigint,
-	_terms bigint[], _events bytea[]) RETURNS void
+	_drawers smallint[], _terms bytea[]) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-	SELECT own(_kernel, _fence);
-	INSERT INTO lookup (kernel, term, block, events) SELECT _kernel, u.term, _block, u.events FROM unnest(_terms, _events) AS u (term, events);
+	SELECT own(_kernel, _fence), set_config('synchronous_commit', 'off', true);
+	INSERT INTO lookup (block, kernel, drawer, terms)
+		SELECT _block, _kernel, u.drawer, u.terms FROM unnest(_drawers, _terms) AS u (drawer, terms);
 	INSERT INTO lookup_blocks VALUES (_kernel, _block, _first_ns, _last_ns);
 $$;
 -- +goose StatementEnd
