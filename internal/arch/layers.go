@@ -189,7 +189,7 @@ func layers() map[string][]string {
 			"client",
 			"cmd/internal/dispatch", "internal/peercred",
 			"internal/sink", "internal/statelog"}, assembled...),
-		"cmd/internal/cli": append([]string{"internal/queue", "internal/junit", "internal/page", "internal/reconcile", "internal/daemonapi", "internal/files", "internal/install",
+		"cmd/internal/cli": append([]string{"internal/fleet", "internal/store/postgres", "internal/queue", "internal/junit", "internal/page", "internal/reconcile", "internal/daemonapi", "internal/files", "internal/install",
 			"internal/keyring", "internal/sysinstall", "internal/toolpins",
 			"internal/redaction",
 			"client/wire", verifying, "cmd/internal/activity", "cmd/internal/alarms", "cmd/internal/alone", "cmd/internal/signing", "cmd/internal/hookcmd",

@@ -103,7 +103,8 @@ type Report struct {
 // Verify reads the logs of all kernels, and says what is wrong with each. It returns what is to be remembered for the
 // next time: of a kernel that is not sound that is what was remembered before. With an error nothing is known.
 func Verify(ctx context.Context, src Source, known Known) (Report, *Memory, error) {
-	v := verification{src: src, known: known, signers: map[string]string{}, report: Report{Schema: src.Schema()}}
+	v := verification{src: src, known: known, signers: map[string]string{},
+		report: Report{Schema: src.Schema(), Kernels: []Kernel{}}}
 	if v.known.Memory == nil {
 		v.known.Memory = &Memory{}
 	}

@@ -19,6 +19,7 @@ type eventsVerifyOptions struct {
 	checkpoint, against, proof, key string
 	sinceHead                       bool
 	json                            bool
+	fleet                           verifyFleetOptions
 }
 
 func (a *App) eventsVerifyCmd() *cobra.Command {
@@ -36,12 +37,18 @@ It reads every event. With --since-head it reads only those behind the newest ch
 that the stored tree fits, and says how many it did not read. A change to one of those does
 not show.
 
-With --proof it checks a proof of ` + "`belay events prove`" + ` instead, without the database.`,
+With --proof it checks a proof of ` + "`belay events prove`" + ` instead, without the database.
+
+With --fleet it verifies the logs of all kernels that share a PostgreSQL. It names each kernel that
+is missing, silent, forked, rolled back or forged. Heads are verified with the keys of --keys, or
+with those that --memory has. --memory is what notices that a kernel is gone, or that a log is
+shorter than before: keep the file where no kernel can write.`,
 		Example: `  belay events verify
   belay events verify --since-head
   belay events verify --checkpoint /mnt/worm/checkpoints --key "$(cat noted.key)"
   belay events verify --against exported.jsonl
-  belay events verify --proof 17.proof --key "$(cat noted.key)"`,
+  belay events verify --proof 17.proof --key "$(cat noted.key)"
+  belay events verify --fleet --dsn-file auditor.dsn --keys fleet.keys --memory fleet.memory`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.eventsVerify(cmd.Context(), options) },
 	}
@@ -52,10 +59,17 @@ With --proof it checks a proof of ` + "`belay events prove`" + ` instead, withou
 	f.StringVar(&options.key, "key", "", "verifier `KEY`, as belay events key printed it when it could be trusted")
 	f.BoolVar(&options.sinceHead, "since-head", false, "read only the events behind the newest checkpoint")
 	f.BoolVar(&options.json, "json", false, "print JSON")
+	options.fleet.flags(f)
 	return cmd
 }
 
 func (a *App) eventsVerify(ctx context.Context, options eventsVerifyOptions) error {
+	if err := options.check(); err != nil {
+		return err
+	}
+	if options.fleet.on {
+		return a.verifyFleet(ctx, &options.fleet, options.json)
+	}
 	if options.proof != "" {
 		return a.verifyProof(options)
 	}
