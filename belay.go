@@ -125,6 +125,9 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	}
 	undo.add(storage.Close)
 	undo.add(storage.Finish)
+	if err := share(ctx, dir, &o, storage, keys, now.file, detector); err != nil {
+		return nil, err
+	}
 	var running *kernel.Kernel // nil until it is open
 	pins := toolpins.NewDesk(toolpins.Options{Dir: noted(dir, &o, ""), Redact: detector.Text, Now: time.Now,
 		Queue: func() toolpins.Queue {
@@ -159,14 +162,14 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	if home == "" {
 		home, _ = os.UserHomeDir()
 	}
-	running, err = kernel.Open(ctx, conf.kernelConfig(), kernel.Options{
+	running, err = kernel.Open(ctx, conf.kernelConfig(), among(storage, kernel.Options{
 		Store: storage.Front, Loader: hooks, Redactor: detector, Digester: audit.NewHasher(keys.Digests), LeaseKey: keys.Lease,
 		Terminal: keys.Terminal.Public().(ed25519.PublicKey),
 		StoreID:  keys.Events.StoreID(), Observer: o.Observer, Recorder: records.Recorder(), Clock: o.Clock, Logger: log,
 		Tools: executor(&o, tools), Files: files(&o), Home: home, UnsafeFailOpen: o.UnsafeFailOpen,
 		IntentDir: noted(dir, &o, "intents"), SpoolPath: noted(dir, &o, notes.SpoolName), ClockPath: clockPath(dir, &o),
 		Retain: retain(&o, records.Ready),
-	})
+	}))
 	if err != nil {
 		return nil, err
 	}

@@ -229,7 +229,11 @@ func (k *Kernel) useApproval(ctx context.Context, snap *snapshot, item *approval
 	if err != nil {
 		return approvals.Op{}, phases.Event{}, err
 	}
-	if len(used) > 0 {
+	other, err := k.elsewhere(ctx, event.ID)
+	if err != nil {
+		return approvals.Op{}, phases.Event{}, err
+	}
+	if len(used) > 0 || other != nil {
 		// It may just have been used, between the two looks at the store.
 		if again, err := k.options.Store.Approval(ctx, item.ID); err != nil || again == nil || again.State != item.State {
 			return approvals.Op{}, phases.Event{}, errors.Join(ErrConflict, err)

@@ -395,13 +395,29 @@ func (k *Kernel) requestedEvent(ctx context.Context, item *approvals.Item) (*pha
 	return nil, nil
 }
 
-// eventByID returns the event as it is in the log; nil when there is none.
+// eventByID returns the event as it is in the log, of another kernel's where this one's has none; nil when there is
+// none at all.
 func (k *Kernel) eventByID(ctx context.Context, id string) (*phases.Event, error) {
 	list, err := k.options.Store.Events(ctx, wire.Query{ID: id})
-	if err != nil || len(list) == 0 {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(list) == 0:
+		return k.elsewhere(ctx, id)
 	}
 	return k.inLog(ctx, list[0].Seq, id)
+}
+
+// elsewhere returns an event of another kernel that shares the store; nil when there is none.
+func (k *Kernel) elsewhere(ctx context.Context, id string) (*phases.Event, error) {
+	if k.options.Elsewhere == nil {
+		return nil, nil
+	}
+	e, err := k.options.Elsewhere.EventElsewhere(ctx, id)
+	if err != nil || e == nil || e.ID != id {
+		return nil, err
+	}
+	return e, nil
 }
 
 // inLog returns an event if it is the leaf of the tree that its number says; nil if not.

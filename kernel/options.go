@@ -47,11 +47,20 @@ type Memory = interface {
 }
 
 // Digester makes the keyed digests that stand in events for originals. The uses are
-// "event-input", "event-output", "approval-key" and "approval-item". Equal originals of one
+// "event-input", "event-output", "approval-key", "approval-item" and "call"; with "" for the
+// last one, "event-input" is asked in its place. Equal originals of one
 // use have equal digests; digests of different uses are not comparable. "" records no
 // digest. Safe for concurrent use.
 type Digester interface {
 	Digest(use string, original []byte) string
+}
+
+// Elsewhere is the logs of all kernels that share a store, for events about items of the queue: one kernel may have
+// asked a question, and another one had it decided. Safe for concurrent use.
+type Elsewhere interface {
+	// EventElsewhere returns an event by its id, from the log of whichever kernel, if it is a leaf of that log's
+	// tree; nil if there is none. The error is ErrUnavailable.
+	EventElsewhere(ctx context.Context, id string) (*phases.Event, error)
 }
 
 // Clock tells the time. Safe for concurrent use.
@@ -125,6 +134,10 @@ type Options struct {
 	// LeaseKey hashes the tokens of leases: 32 bytes. Nil means one that lives as long
 	// as the process.
 	LeaseKey []byte
+
+	// Elsewhere finds events of the other kernels that share Store. Nil: there is no other kernel, and an item of
+	// the queue counts by this kernel's log alone.
+	Elsewhere Elsewhere
 
 	// Boot is a clock that nothing sets: what has an end counts by it. Nil means Clock, if
 	// that is one, and the system's where Clock is the system's too. Beside another Clock

@@ -115,9 +115,14 @@ func (i *invocation) callKey() phases.RunKey {
 		Run: callRunPrefix + i.kernel.callDigest("id", i.options.Call.ID)}
 }
 
-// digest is keyed, and of no use of the same key in events.
+// callDigest is keyed, and of no use of the same key in events. Kernels that share a store have a key of its own for
+// it: what one of them released may be told to another one when it has run.
 func (k *Kernel) callDigest(kind, text string) string {
-	return k.options.Digester.Digest(audit.UseInput, []byte("call\x00"+kind+"\x00"+text))
+	original := []byte("call\x00" + kind + "\x00" + text)
+	if d := k.options.Digester.Digest(audit.UseCall, original); d != "" {
+		return d
+	}
+	return k.options.Digester.Digest(audit.UseInput, original)
 }
 
 // released returns what is stored of arguments that belay lets run.

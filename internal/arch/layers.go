@@ -138,7 +138,7 @@ func layers() map[string][]string {
 			"internal/eventlog", "internal/mcptools", "internal/toolpins", "internal/sink", "kernel/approvals", "internal/notes",
 			"internal/statedir", "internal/revision", "internal/trust",
 			"internal/keyring", "internal/peercred", "internal/statelog", "internal/retention", "internal/every"}, lower...),
-		"internal/keyring": {"phases", "kernel", "internal/audit", "internal/eventlog", "internal/statedir"},
+		"internal/keyring": {"phases", "kernel", "internal/audit", "internal/eventlog", "internal/files", "internal/statedir"},
 		"internal/statelog": {"internal/queue", "client/wire", "phases", "kernel", "kernel/approvals", "leases",
 			"internal/config", "internal/every", "internal/eventlog", "internal/highwater", "internal/peercred",
 			"internal/files",

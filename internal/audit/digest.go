@@ -24,7 +24,11 @@ const (
 	UseApprovalItem Use = "approval-item" // of items in the queue and their decisions, as they were recorded
 )
 
-// Uses returns every use.
+// UseCall is the use of the digests by which a call is found again when it has run. They stand in rows and
+// in no event. A Digester without a key for it digests them by the key of UseInput.
+const UseCall Use = "call"
+
+// Uses returns every use of a key that a state directory has for itself.
 func Uses() []Use { return []Use{UseInput, UseOutput, UseApproval, UseApprovalItem} }
 
 // Digester makes keyed digests of originals: equal values of one use have equal

@@ -42,6 +42,7 @@ func open(dir string) (*Ring, error) {
 			return nil, err
 		}
 	}
+	k.Digests[audit.UseCall] = k.Digests[audit.UseInput]
 	if k.Redact, err = statedir.MakeKey(dir, "redact"); err != nil {
 		return nil, err
 	}

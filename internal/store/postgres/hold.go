@@ -141,14 +141,17 @@ func (w *writer) takeOver(ctx context.Context, c *pgx.Conn) (*edge, error) {
 	var size int64
 	var tail []byte
 	err := c.QueryRow(ctx, `SELECT h.kernel, h.fence, h.size, h.tail, (SELECT span FROM settings), a.backend_start
-		FROM hold($1, $2, $3, $4, $5, $6) h
+		FROM hold($1, $2, $3, $4, $5, $6, $7) h
 		LEFT JOIN pg_stat_activity a ON a.pid = pg_backend_pid()`, o.Kernel, w.store.id, host, o.Version, o.Hold,
-		o.Hold/3).Scan(&h.kernel, &h.fence, &size, &tail, &h.span, &h.start)
+		o.Hold/3, o.CheckpointKey).Scan(&h.kernel, &h.fence, &size, &tail, &h.span, &h.start)
 	switch refusal(err) {
 	case codeHeld:
 		return nil, fmt.Errorf("%w: %w; give each kernel a name of its own", errHeld(), err)
 	case codeOwner:
 		return nil, fmt.Errorf("%w; each role of the database has kernel names of its own", err)
+	case codeOtherKey:
+		return nil, fmt.Errorf("%w; give this kernel a name of its own, or bring back the keys of its state directory; "+
+			"where they are lost for good, the owner of the schema runs `belay migrate --forget-key %s`", err, o.Kernel)
 	}
 	if err != nil {
 		return nil, err

@@ -120,3 +120,27 @@ func checkSchema(ctx context.Context, c *pgx.Conn, schema string) error {
 	return fmt.Errorf("the schema %q was migrated by halves: it has the steps %v, and this belay the steps %v; "+
 		"restore it from a backup, or %s", schema, have, want, advice)
 }
+
+// ForgetKey lets the next process that takes a kernel's name bring another checkpoint key. It is for a kernel whose
+// state directory is lost, needs a role that owns the schema, and makes no event: the heads that were signed by the old
+// key stay, and need that key to be verified.
+func ForgetKey(ctx context.Context, o Options, name string) error {
+	o.Kernel = name
+	_, config, err := o.resolve()
+	if err != nil {
+		return unavailable("forget a key", err)
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return unavailable("forget a key", err)
+	}
+	defer c.Close(ctx)
+	tag, err := c.Exec(ctx, "UPDATE kernels SET checkpoint_key = '' WHERE name = $1", name)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = fmt.Errorf("no kernel has written as %q yet", name)
+	}
+	if err != nil {
+		return unavailable("forget a key", err)
+	}
+	return nil
+}

@@ -33,6 +33,10 @@ type Options struct {
 	Schema  string // of the organisation; "" means belay
 	Version string // of the program, for those who look at the list of kernels
 
+	// CheckpointKey verifies the heads of this kernel's log (eventlog.Key.Verifier). Once a process has taken the
+	// name with a key, one with another key is refused. "" is for stores whose heads are not signed.
+	CheckpointKey string
+
 	TLS      TLS    // "" means verify-full
 	RootCert string // PEM file of the certificates that sign the server's; "" means those of the system
 

@@ -147,12 +147,13 @@ func leaseStatement(old, r *leaseRow) (string, []any) {
 
 // The ways in which the functions of the schema refuse; see the migrations.
 const (
-	codeFenced  = "BL001" // another process has the kernel's name
-	codeHeld    = "BL002" // another process holds it
-	codeOwner   = "BL003" // it belongs to another role
-	codeStale   = "BL005" // rows that restrict have changed
-	codeNoPlace = "23514" // an event has no partition
-	codeUnique  = "23505" // a key is taken
+	codeFenced   = "BL001" // another process has the kernel's name
+	codeHeld     = "BL002" // another process holds it
+	codeOwner    = "BL003" // it belongs to another role
+	codeOtherKey = "BL006" // its log is signed by another key
+	codeStale    = "BL005" // rows that restrict have changed
+	codeNoPlace  = "23514" // an event has no partition
+	codeUnique   = "23505" // a key is taken
 )
 
 // refusal returns the code of an error of PostgreSQL, or "".
@@ -171,7 +172,8 @@ func passing(err error) bool {
 		return true
 	case codeUnique:
 		var e *pgconn.PgError
-		return errors.As(err, &e) && !strings.HasPrefix(e.TableName, "events_") // that is an event's id, which stays taken
+		// That is an event's id, which stays taken.
+		return errors.As(err, &e) && !strings.HasPrefix(e.TableName, "events_") && e.TableName != "once"
 	}
 	return errors.Is(err, overtaken()) || errors.Is(err, errGap())
 }

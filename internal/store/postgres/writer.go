@@ -12,6 +12,7 @@ import (
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/internal/store/leaf"
 	"github.com/belay-hooks/belay/kernel"
+	"github.com/belay-hooks/belay/phases"
 )
 
 const (
@@ -265,6 +266,9 @@ type appending struct {
 	known  map[string]bool
 	times  []int64
 	bodies [][]byte
+
+	once     [][]byte // events about items of the queue, which other kernels look for
+	onceSeqs []int64
 }
 
 func newAppending(size int64) *appending {
@@ -301,6 +305,9 @@ func (a *appending) add(r *request, e *edge, set *restrict.Set, pruned int) {
 		ev := &r.batch.Events[i]
 		a.known[ev.ID] = true
 		a.ids, a.times, a.bodies = append(a.ids, []byte(ev.ID)), append(a.times, ev.Time.UnixNano()), append(a.bodies, body)
+		if ev.Type == phases.EventApproval && len(r.batch.Approvals) > 0 {
+			a.once, a.onceSeqs = append(a.once, []byte(ev.ID)), append(a.onceSeqs, e.size)
+		}
 	}
 	if e.size >= first {
 		r.receipt = kernel.Receipt{First: first, Last: e.size, Pruned: pruned}
@@ -367,6 +374,9 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 	}
 	sql, args := a.statement(h, t)
 	b.Queue(sql, args...)
+	if len(a.once) > 0 {
+		b.Queue("SELECT note_once($1, $2, $3, $4)", h.kernel, h.fence, a.once, a.onceSeqs)
+	}
 	if err := w.conn.SendBatch(ctx, b).Close(); err != nil {
 		return t, err
 	}

@@ -1,0 +1,25 @@
+package statelog
+
+import (
+	"context"
+
+	"github.com/belay-hooks/belay/internal/store/dry"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// Sharing is a store that other kernels write to, too. It has the keys of the digests that they compare with each
+// other, by the uses of package keyring, and finds events in the logs of all of them.
+type Sharing interface {
+	kernel.Elsewhere
+	SharedKeys(ctx context.Context) (map[string][]byte, error) // the error is kernel.ErrUnavailable
+}
+
+// Sharing returns the store if other kernels share it, else nil.
+func (s *Storage) Sharing() Sharing {
+	store := s.Store
+	if d, ok := store.(dry.Store); ok {
+		store = d.Store
+	}
+	shared, _ := store.(Sharing)
+	return shared
+}
