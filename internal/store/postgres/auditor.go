@@ -83,7 +83,7 @@ func agoOf(seconds float64) Ago {
 
 func allKernels() string {
 	return "SELECT id, left(name, 200), owner::text, left(host, 300), left(version, 200), holder IS NOT NULL, " +
-		fmt.Sprintf(ago, "renewed") + ", size FROM kernels ORDER BY name LIMIT $1"
+		fmt.Sprintf(ago, "renewed") + ", size, left(checkpoint_key, 400) FROM kernels ORDER BY name LIMIT $1"
 }
 
 // Kernels returns all kernels by name.
@@ -95,7 +95,7 @@ func (a *Auditor) Kernels(ctx context.Context) (out []KernelRow, err error) {
 		}
 		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (k KernelRow, err error) {
 			var heard float64
-			err = r.Scan(&k.ID, &k.Name, &k.Owner, &k.Host, &k.Version, &k.Held, &heard, &k.Size)
+			err = r.Scan(&k.ID, &k.Name, &k.Owner, &k.Host, &k.Version, &k.Held, &heard, &k.Size, &k.Key)
 			k.Heard = agoOf(heard)
 			return k, err
 		})
