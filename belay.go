@@ -118,8 +118,9 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	} else if now.rules, _, err = hooks.UseRules(now.file.Enabled(), true); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	storage, err := statelog.OpenStorage(ctx, dir, keys.Events, &now.file.Events, statelog.StorageOptions{
-		Store: o.Store, DryRun: o.DryRun, InMemory: o.InMemory, NoMark: o.NoMark, MoveMark: !o.NoHooks, Logger: log})
+	storage, err := statelog.OpenStorage(ctx, dir, keys.Events, now.file, statelog.StorageOptions{
+		Store: o.Store, DryRun: o.DryRun, InMemory: o.InMemory, NoMark: o.NoMark, MoveMark: !o.NoHooks,
+		Unusable: now.bad, Version: o.Version, Logger: log})
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +233,7 @@ func (b *Belay) Reload(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		useFiles, err = b.storage.Prepare(&now.file.Events)
+		useFiles, err = b.storage.Prepare(now.file, now.bad)
 	}
 	if err == nil {
 		r, err = redaction.New(b.dir, b.keys.Redact, now.file)

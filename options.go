@@ -53,7 +53,7 @@ type Options struct {
 
 	Logger *slog.Logger // nil discards
 	Clock  kernel.Clock // nil means the system's
-	Store  kernel.Store // nil means belay.db in the state directory; closed with the Belay only when nil
+	Store  kernel.Store // nil means that of belay.yaml, or belay.db; closed with the Belay only when nil
 	DryRun bool         // decide by the stored data, and write, use up and carry out nothing; implies InMemory
 	NoMark bool         // keep no high-water mark: then a belay.db that is restored or removed is not noticed
 	// records and state live in memory only, or in a Store that says it is not durable; for tests of hooks
@@ -73,6 +73,7 @@ type Options struct {
 	ToolIdle time.Duration
 	Verifier kernel.Verifier   // nil: trust.yaml in the state directory decides who is trusted
 	Files    kernel.FileSystem // nil: the host's own, for what hooks learn of symbolic links
+	Version  string            // of the program, for those who look at the kernels that share a store; "": not said
 	Home     string            // what ~ stands for in paths; "": the home directory of this process's user
 
 	// Signatures makes the verifier of signatures by trust.yaml: sigstore.New of package

@@ -143,6 +143,7 @@ func layers() map[string][]string {
 			"internal/config", "internal/every", "internal/eventlog", "internal/highwater", "internal/peercred",
 			"internal/files",
 			"internal/sink", "internal/statedir", "internal/store/dry", "internal/store/marked", "internal/store/memory",
+			"internal/store/postgres",
 			"internal/store/sqlite"},
 		"internal/junit":           nil,
 		"internal/transcripts":     {"internal/files", "internal/filesource"},
@@ -200,7 +201,7 @@ func layers() map[string][]string {
 			"internal/telemetry", "cmd/internal/export", "internal/sandbox", "internal/redact", "internal/gitleaks",
 			"internal/hookbuild", "internal/hookdoc", "internal/schema", "internal/cover", "cmd/internal/oci", "internal/textdiff",
 			"internal/statedir", "internal/sink", "internal/trust", "internal/peercred",
-			"internal/statelog"}, assembled...),
+			"internal/statelog", "internal/store/postgres"}, assembled...),
 		"internal/layers":             {"client/wire", "internal/config", "internal/rules", "internal/strictyaml", "phases"},
 		"cmd/internal/systemtest":     nil, // the whole, from outside
 		"cmd/internal/boottest":       nil,

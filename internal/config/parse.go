@@ -96,6 +96,8 @@ type File struct {
 
 	Recordings *Recordings `json:"recordings,omitzero"` // nil: full inputs are not kept
 
+	Store *Store `json:"store,omitzero"` // nil: belay.db
+
 	doc     *strictyaml.Document
 	configs map[string]configFile // of bindings with a ConfigFile that was read, by their names
 }
@@ -224,6 +226,9 @@ func (c checker) errorf(ptr, format string, args ...any) error {
 	return wrap(c.doc.Errorf(ptr, format, args...))
 }
 
+// value returns what stands in the file at a place.
+func (c checker) value(ptr string) (jsontext.Value, bool) { return phases.Get(c.doc.JSON, ptr) }
+
 func (f *File) validate(doc *strictyaml.Document) error {
 	c := checker{doc}
 	if f.Version != Version {
@@ -268,13 +273,16 @@ func (f *File) validate(doc *strictyaml.Document) error {
 		return err
 	}
 	if f.Recordings == nil {
-		if _, ok := phases.Get(doc.JSON, "/recordings"); ok { // it must not look as if something were kept
+		if _, ok := c.value("/recordings"); ok { // it must not look as if something were kept
 			return c.errorf("/recordings", "says nothing: it needs dir and recipients; take it out to keep nothing")
 		}
 	} else {
 		if err := f.Recordings.validate(c, "/recordings"); err != nil {
 			return err
 		}
+	}
+	if err := f.Store.validate(c, "/store"); err != nil {
+		return err
 	}
 	return f.Events.validate(c, "/events")
 }

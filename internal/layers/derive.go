@@ -41,6 +41,7 @@ const OriginName = "layers.json"
 
 // Sources are what a belay.yaml is derived from.
 type Sources struct {
+	UID          int      // of the user
 	Organisation []byte   // belay.yaml of the organisation
 	Dir          string   // where it is: its relative paths are below
 	Reviewers    []string // names of its reviewers whose signature counts for this user
@@ -127,6 +128,7 @@ func organisation(org *config.File, s Sources) *config.File {
 	out.Reviewers = slices.DeleteFunc(slices.Clone(org.Reviewers), func(r config.Reviewer) bool {
 		return !slices.Contains(s.Reviewers, r.Name)
 	})
+	out.Store = org.Store.WithUID(s.UID)
 	return &out
 }
 

@@ -116,6 +116,7 @@ func Rules() []Rule {
 		{"latch_changed_calls", Either, "`true`"},
 		{"latch_reconcile", Either, "`true`"},
 		{"recordings", Organisation, no},
+		{"store", Organisation, no + "; each user has a kernel of their own, `NAME-UID`"},
 	}
 }
 

@@ -52,6 +52,7 @@ func belay() *builder {
 		"File.approvals":     say("bounds of the queue that people decide", nil),
 		"File.reviewers":     say("people whose decisions count", nil),
 		"File.recordings":    say("whether full inputs are kept; they are not by default", node{"not null": true}),
+		"File.store":         say("a store that many kernels share; belay.db by default", node{"not null": true}),
 
 		"Binding.name":     form(nameForm),
 		"Binding.module":   say("builtin:NAME, sha256:HEX, rules:FILE or a path", node{"minLength": 1}),
@@ -124,6 +125,20 @@ func belay() *builder {
 		"Recordings.keep":       form(`^[0-9]+d$|` + durationForm),
 		"Recordings.max_mib":    between(0, 16<<20),
 		"Recordings.on_error":   enum("drop", "block"),
+		"Store.postgres":        say("PostgreSQL, with one log for each kernel", node{"not null": true}),
+		"Postgres.dsn_file":     say("the file that holds postgres://USER:PASSWORD@HOST:PORT/DATABASE", absolute()),
+		"Postgres.kernel": say("a name that no other kernel has", node{"maxLength": 52,
+			"pattern": `^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`}),
+		"Postgres.schema":            node{"maxLength": 63, "pattern": `^[a-z_][a-z0-9_]*$`, "not": form(`^pg_`)},
+		"Postgres.tls":               enum("verify-full", "verify-ca", "off"),
+		"Postgres.root_cert":         absolute(),
+		"Postgres.readers":           between(0, 64),
+		"Postgres.connect_timeout":   form(durationForm),
+		"Postgres.statement_timeout": form(durationForm),
+		"Postgres.lock_timeout":      form(durationForm),
+		"Postgres.hold":              form(durationForm),
+		"Postgres.events":            say("where the log is first", enum("central", "local")),
+		"Postgres.keep":              say("with events: local: how much may wait", form(`^[0-9]+(KiB|MiB|GiB)$`)),
 		"Spec.hosts": node{"minItems": 1, "uniqueItems": true, "items": node{"type": "string",
 			"minLength": 1}},
 		"Spec.methods": node{"uniqueItems": true, "items": enum("GET", "HEAD", "POST", "PUT", "PATCH",
@@ -160,6 +175,11 @@ func belay() *builder {
 		node{"allOf": []any{has("url", text(`^(https://|http://(localhost|127\.|\[::1\]))`)),
 			node{"not": has("command", list)},
 			node{"not": has("env", node{"type": "array"})}, node{"not": has("cwd", some)}}},
+	}}
+	b.objects["Store"] = node{"required": []string{"postgres"}}
+	b.objects["Postgres"] = node{"allOf": []any{
+		node{"if": has("keep", some), "then": has("events", node{"const": config.EventsLocal})},
+		node{"if": has("root_cert", some), "then": node{"not": has("tls", node{"const": config.TLSOff})}},
 	}}
 	b.objects["Recordings"] = node{"oneOf": []any{has("recipients", list), has("unsafe_plaintext",
 		node{"const": true})}}

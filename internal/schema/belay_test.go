@@ -73,6 +73,20 @@ approvals: {timeout: 10m, quota: 5, unsigned: true}
 reviewers:
 - {name: anna, key: "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="}
 single_user: {auto_accept: true}
+store:
+  postgres:
+    dsn_file: /etc/belay/postgres.dsn
+    kernel: build-7
+    schema: belay
+    tls: verify-ca
+    root_cert: /etc/belay/root.pem
+    readers: 4
+    connect_timeout: 5s
+    statement_timeout: 15s
+    lock_timeout: 5s
+    hold: 15s
+    events: local
+    keep: 512MiB
 recordings:
   dir: /var/recordings
   recipients: [age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p]
@@ -89,7 +103,7 @@ recordings:
 // away, and what is inside of texts.
 func beyondBelay(err error) bool {
 	for _, s := range []string{"no hook is bound as", "is bound twice", "contradicts", "not an RE2 pattern", "matches no known tool",
-		"is a duration", "is a time such as", "capability:", "scope: ", "scope /", "must be at least twice", "must be a network",
+		"is a duration", "is a time such as", "is a size such as", "must be the absolute path of a file", "capability:", "scope: ", "scope /", "must be at least twice", "must be a network",
 		"is not a header", "is not a URL", "listed twice"} {
 		if strings.Contains(err.Error(), s) {
 			return true

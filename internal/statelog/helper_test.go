@@ -111,7 +111,7 @@ func (k noKernel) SoundApproval(context.Context, *approvals.Item) (bool, error) 
 func storage(t *testing.T, dir string, f *config.File, o statelog.StorageOptions) *statelog.Storage {
 	t.Helper()
 	o.Logger = discard
-	s, err := statelog.OpenStorage(t.Context(), dir, stateKey(t, dir), &f.Events, o)
+	s, err := statelog.OpenStorage(t.Context(), dir, stateKey(t, dir), f, o)
 	if err != nil {
 		t.Fatal(err)
 	}

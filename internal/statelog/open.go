@@ -29,11 +29,12 @@ type ReadOnly struct {
 	close func() error // closes the database
 }
 
-// OpenReadOnly opens belay.db in dir for reading. The checkpoint key may be missing: then
+// OpenReadOnly opens belay.db in dir for reading, or the store that belay.yaml names. The checkpoint key may be missing: then
 // Evidence has to bring a verifier, and nothing can be proven anew. With the key but
 // without a database the log is empty, so that a database that was taken away shows
 // in what lies outside of it. The error is statedir.ErrUnusable, which is fs.ErrNotExist too
-// when there is neither, or kernel.ErrUnavailable when the database cannot be read.
+// when there is neither, kernel.ErrUnavailable when the database cannot be read, or config.ErrUnusable when it is not
+// known which database.
 func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -43,7 +44,18 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 	if err != nil {
 		return nil, err
 	}
-	events := &configurationIn(abs).Events
+	file, err := configurationIn(abs)
+	if err != nil {
+		return nil, err
+	}
+	events := &file.Events
+	if shared := file.Central(); shared != nil {
+		db, err := openCentralReadOnly(ctx, shared)
+		if err != nil {
+			return nil, err
+		}
+		return &ReadOnly{newLog(db, key, nil, events), db.Close}, nil
+	}
 	// The mark is compared, not written. A copy of a directory has none.
 	guard, err := highwater.ForState(abs, events.HighWater, os.Getenv)
 	if err != nil {
@@ -60,6 +72,17 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 		return nil, err
 	}
 	return &ReadOnly{newLog(db, key, guard, events), db.Close}, nil
+}
+
+// HasNone reports whether the state directory dir has no event log yet: opening it makes one. A store that kernels
+// share is always there.
+func HasNone(dir string) bool {
+	f, err := configurationIn(dir)
+	if err != nil || f.Central() != nil {
+		return false
+	}
+	_, err = os.Stat(databasePath(dir))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // Latches, Approvals and Leases return rows as kernel.Store does. They show what is stored: nothing may be
@@ -102,8 +125,8 @@ func checkpointKey(dir string) (*eventlog.Key, error) {
 }
 
 // configurationIn reads belay.yaml. One that cannot be used names no files: what the log is
-// compared with has to be given by hand then.
-func configurationIn(dir string) *config.File {
-	f, _, _ := config.Load(dir)
-	return f
+// compared with has to be given by hand then. The error is config.ErrUnusable when it may name another store.
+func configurationIn(dir string) (*config.File, error) {
+	f, _, err := config.Load(dir)
+	return f, config.StoreKnown(dir, err)
 }

@@ -36,6 +36,9 @@ func (s *Storage) storeState(ctx context.Context) wire.Sink {
 	st := wire.Sink{Kind: "store", Durable: !s.o.InMemory, OK: true}
 	if s.o.Store == nil && !s.o.InMemory {
 		st.Path = databasePath(s.dir)
+		if shared := s.file.Central(); shared != nil {
+			st.Path = central(shared)
+		}
 	}
 	if err := s.probe(ctx); err != nil {
 		sink.Fail(&st, err)

@@ -23,11 +23,13 @@ import (
 
 // StorageOptions say where the events of a host go.
 type StorageOptions struct {
-	Store    kernel.Store // nil means belay.db; one that is given is not closed
+	Store    kernel.Store // nil means that of belay.yaml, or belay.db; one that is given is not closed
 	DryRun   bool         // reads stored rows, and writes nothing
 	InMemory bool         // events go to memory, or to a Store that is not durable, and into no file
 	NoMark   bool         // see DatabaseOptions
 	MoveMark bool         // see DatabaseOptions.Move
+	Unusable error        // why belay.yaml cannot be used; nil when it can
+	Version  string       // of the program, for those who look at the kernels that share a store
 	Logger   *slog.Logger // never nil
 }
 
@@ -39,17 +41,19 @@ type Storage struct {
 	Front    *sink.Set    // the target of commits: when it returns, the event is everywhere where it has to be
 
 	dir         string
+	file        *config.File // as it was at the start
 	o           StorageOptions
 	checkpoints *Checkpointer
 	finished    bool
 }
 
-// OpenStorage opens the store of the state directory dir, and the files of e. Records in
+// OpenStorage opens the store of the state directory dir, or the one that f names, and the files of its events. Records in
 // memory go into no file: a checkpoint of them would contradict those of the event log. Errors are
 // config.ErrUnusable, statedir.ErrUnusable or kernel.ErrUnavailable.
-func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, e *config.Events,
+func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, f *config.File,
 	o StorageOptions) (*Storage, error) {
-	s := &Storage{dir: dir, o: o}
+	s := &Storage{dir: dir, file: f, o: o}
+	e := &f.Events
 	if err := s.open(ctx, e.HighWater); err != nil {
 		return nil, err
 	}
@@ -68,13 +72,20 @@ func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, e *config.E
 
 // open opens the store. With an error s.Store is nil.
 func (s *Storage) open(ctx context.Context, mark string) (err error) {
-	switch {
+	if s.o.Store == nil && (s.o.DryRun || !s.o.InMemory) {
+		if err := config.StoreKnown(s.dir, s.o.Unusable); err != nil {
+			return err
+		}
+	}
+	switch shared := s.file.Central(); {
 	case s.o.DryRun:
-		s.Store, err = openDry(ctx, s.dir, s.o.Store)
+		s.Store, err = openDry(ctx, s.dir, s.o.Store, shared)
 	case s.o.Store != nil:
 		s.Store = s.o.Store
 	case s.o.InMemory:
 		s.Store = memory.New()
+	case shared != nil:
+		s.Store, err = openCentral(ctx, shared, s.o)
 	default:
 		o := DatabaseOptions{NoMark: s.o.NoMark, MarkIn: mark, Move: s.o.MoveMark, Logger: s.o.Logger}
 		if s.Database, err = OpenDatabase(ctx, s.dir, o); err == nil {
@@ -84,10 +95,18 @@ func (s *Storage) open(ctx context.Context, mark string) (err error) {
 	return err
 }
 
-// openDry opens what a dry run reads: the store that is given, else belay.db for reading only, or nothing.
-func openDry(ctx context.Context, dir string, given kernel.Store) (kernel.Store, error) {
+// openDry opens what a dry run reads: the store that is given, else the one that kernels share or belay.db, for reading
+// only, or nothing.
+func openDry(ctx context.Context, dir string, given kernel.Store, shared *config.Postgres) (kernel.Store, error) {
 	if given != nil {
 		return dry.Store{Store: given}, nil
+	}
+	if shared != nil {
+		db, err := openCentralReadOnly(ctx, shared)
+		if err != nil {
+			return nil, err
+		}
+		return dry.Store{Store: db}, nil
 	}
 	path := databasePath(dir)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -118,9 +137,16 @@ func (s *Storage) checkpointSettings(e *config.Events) config.Events {
 	return *e
 }
 
-// Prepare looks at other settings, and returns what takes them into use. The error is
-// config.ErrUnusable.
-func (s *Storage) Prepare(e *config.Events) (use func(), err error) {
+// Prepare looks at another belay.yaml, and returns what takes its files of events into use. One that names another store
+// is refused, and so is one that cannot be used, for the reason unusable, where a store was named. The error is
+// config.ErrUnusable, or unusable.
+func (s *Storage) Prepare(f *config.File, unusable error) (use func(), err error) {
+	e := &f.Events
+	if s.o.Store == nil && !s.o.InMemory {
+		if err := s.sameStore(f, unusable); err != nil {
+			return nil, err
+		}
+	}
 	files, err := s.files(e)
 	if err != nil {
 		return nil, err

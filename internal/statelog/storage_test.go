@@ -91,7 +91,7 @@ func TestStorageThatLeavesNothing(t *testing.T) {
 func TestStorageOfAGivenStore(t *testing.T) {
 	given := memory.New()
 	none := &config.File{Version: config.Version}
-	_, err := statelog.OpenStorage(t.Context(), t.TempDir(), stateKey(t, t.TempDir()), &none.Events,
+	_, err := statelog.OpenStorage(t.Context(), t.TempDir(), stateKey(t, t.TempDir()), none,
 		statelog.StorageOptions{Store: given, Logger: discard})
 	if !errors.Is(err, statedir.ErrUnusable) || !strings.Contains(err.Error(), "no sink is durable") {
 		t.Errorf("%v", err)
@@ -109,15 +109,15 @@ func TestStorageOfAGivenStore(t *testing.T) {
 func TestPrepare(t *testing.T) {
 	dir, first, second := t.TempDir(), t.TempDir(), t.TempDir()
 	bad := with(statedir.Keys(dir))
-	if s, err := statelog.OpenStorage(t.Context(), dir, stateKey(t, dir), &bad.Events,
+	if s, err := statelog.OpenStorage(t.Context(), dir, stateKey(t, dir), bad,
 		statelog.StorageOptions{Logger: discard}); s != nil || !errors.Is(err, config.ErrUnusable) {
 		t.Errorf("%v, %v", s, err)
 	}
 	s := storage(t, dir, with(first), statelog.StorageOptions{})
-	if use, err := s.Prepare(&bad.Events); use != nil || !errors.Is(err, config.ErrUnusable) {
+	if use, err := s.Prepare(bad, nil); use != nil || !errors.Is(err, config.ErrUnusable) {
 		t.Errorf("%v", err)
 	}
-	use, err := s.Prepare(&with(second).Events)
+	use, err := s.Prepare(with(second), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

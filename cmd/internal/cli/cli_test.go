@@ -27,7 +27,7 @@ import (
 // can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program, "belay-eval" the one that decides without a daemon; "sigstore-kms-scripted" is a key
 // management service; "sql FILE TEXT…" does to a database what another program could
 // (events are JSON then, where a statement changes them), "sqlite-copy
-// backup|restore FILE OTHER" what .backup and .restore do.
+// backup|restore FILE OTHER" what .backup and .restore do; "pgsql TEXT…" does to $SCHEMA what the owner of the database could.
 func TestMain(m *testing.M) {
 	if alone.IsCompiler(os.Args) { // of the commands below, as of the program itself
 		os.Exit(alone.Compile(os.Stdin, os.Stdout, os.Stderr))
@@ -64,6 +64,12 @@ func TestMain(m *testing.M) {
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)
 		},
 		"aged": agedEvents,
+		"pgsql": func() {
+			if err := runPostgres(os.Args[1:]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+		},
 		"sqlite-copy": func() {
 			if err := sqliteCopy(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -142,8 +148,11 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "postgres":
+				return os.Getenv(postgresVariable) != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
@@ -169,6 +178,7 @@ func TestScripts(t *testing.T) {
 					env.Setenv("GOPATH", filepath.Join(home, "go"))
 				}
 			}
+			givePostgres(t, env)
 			return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700)
 		},
 	})

@@ -297,7 +297,7 @@ func (a *App) openState(ctx context.Context, dir string, o belay.Options) (*bela
 	if o.Files == nil {
 		o.Files = a.Files
 	}
-	o.Compiler, o.Signatures = a.Compiler, sigstore.New
+	o.Compiler, o.Signatures, o.Version = a.Compiler, sigstore.New, version()
 	host, err := belay.Open(ctx, dir, o)
 	switch {
 	case err == nil:

@@ -30,7 +30,7 @@ func reaches() map[string]reach {
 			"trust add-key", "trust check", "trust deny", "trust init", "trust list"},
 		reachFiles: {"", "__complete", "__completeNoDesc", "completion", "conform host", "conform sdk", "conform serve",
 			"demo", "demo leases", "disconnect", "fuzz", "help", "hook build", "hook inspect", "hook new", "hook pull",
-			"hook push", "hook sign", "hook verify", "preview-proposal", "preview-recorded", "preview-upgrade",
+			"hook push", "hook sign", "hook verify", "migrate", "preview-proposal", "preview-recorded", "preview-upgrade",
 			"record keygen", "redact", "replay", "rules build", "rules explain", "schema", "system connect",
 			"system disconnect", "system import", "system install", "system receive", "system status", "system uninstall",
 			"system upgrade", "test", "trust generate-key"},

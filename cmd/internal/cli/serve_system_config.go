@@ -28,6 +28,7 @@ import (
 // userConfig keeps the belay.yaml and trust.yaml of one user as the organisation's files have them. Safe for concurrent
 // use.
 type userConfig struct {
+	uid       int
 	dir       string // the user's state directory
 	places    system.Places
 	reviewers func() ([]string, error) // as system.yaml says at present
@@ -112,7 +113,7 @@ func (u *userConfig) replace(src *layers.Sources, d *layers.Derived) error {
 
 // sources reads what the user's configuration is derived from.
 func (u *userConfig) sources() (layers.Sources, error) {
-	s := layers.Sources{Dir: u.places.Config}
+	s := layers.Sources{Dir: u.places.Config, UID: u.uid}
 	var err error
 	if s.Reviewers, err = u.reviewers(); err != nil {
 		return s, err
@@ -225,7 +226,7 @@ func replaceIf(path string, before, now []byte) error {
 // follow derives the files of a user, who from now on is among those whose files follow the organisation's. It is so
 // before the files are read: what root changes meanwhile is not missed.
 func (m *machine) follow(uid int, dir string) (*userConfig, error) {
-	u := &userConfig{dir: dir, places: m.places, reviewers: func() ([]string, error) {
+	u := &userConfig{uid: uid, dir: dir, places: m.places, reviewers: func() ([]string, error) {
 		c, err := m.configs.fresh()
 		if err != nil {
 			return nil, err

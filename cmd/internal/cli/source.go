@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -167,8 +165,6 @@ type events interface {
 	Close() error
 }
 
-const dbName = "belay.db"
-
 // openEvents opens the events to be read only, of the daemon or of the directory.
 func (a *App) openEvents(ctx context.Context) (events, error) {
 	c, err := a.answering(ctx)
@@ -182,7 +178,7 @@ func (a *App) openEvents(ctx context.Context) (events, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, dbName)); errors.Is(err, fs.ErrNotExist) {
+	if statelog.HasNone(dir) {
 		host, err := a.openState(ctx, dir, belay.Options{NoHooks: true}) // which makes a database in a state directory
 		if err != nil {
 			return nil, err
@@ -209,13 +205,13 @@ func (a *App) openLog(ctx context.Context, dir string) (*statelog.ReadOnly, erro
 	return log, nil
 }
 
-// databaseFailure names the database that cannot be opened.
+// databaseFailure names the store that cannot be opened.
 func databaseFailure(dir string, err error) error {
 	const hint = "`belay doctor` says what is wrong and what to do about it."
 	if _, why, ok := strings.Cut(err.Error(), kernel.ErrUnavailable.Error()+": "); ok && errors.Is(err, kernel.ErrUnavailable) {
-		why = strings.TrimPrefix(why, filepath.Join(dir, dbName)+" ")
-		return &exitError{code: ExitError, text: safe(filepath.Join(dir, dbName) + " cannot be used: " + why), hint: hint,
-			cause: err}
+		place := statelog.Place(dir)
+		why = strings.TrimPrefix(why, place+" ")
+		return &exitError{code: ExitError, text: safe(place + " cannot be used: " + why), hint: hint, cause: err}
 	}
 	return failureBy(err, hint)
 }

@@ -24,7 +24,7 @@ func kernelFunctions() []string {
 // with psql. They make the roles that are missing, without a login.
 func Grants(schema string, r Roles) string {
 	if schema == "" {
-		schema = schemaDefault
+		schema = DefaultSchema
 	}
 	name := func(s, usual string) string {
 		if s == "" {

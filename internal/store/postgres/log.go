@@ -22,6 +22,9 @@ const (
 
 // LogSize implements kernel.Store.
 func (s *Store) LogSize(ctx context.Context) (size int64, err error) {
+	if s.unwritten() {
+		return 0, nil
+	}
 	err = s.read(ctx, "read the size of the log", func(b *pgx.Batch) {
 		b.Queue(logOfKernel, s.kernel).QueryRow(func(r pgx.Row) error { return r.Scan(&size, nil) })
 	})
@@ -94,7 +97,8 @@ func (s *Store) LogHashes(ctx context.Context, indexes []int64) ([][32]byte, err
 	err := s.view(ctx, "read the tree", func(tx pgx.Tx) error {
 		var size int64
 		var tail []byte
-		if err := tx.QueryRow(ctx, logOfKernel, s.kernel).Scan(&size, &tail); err != nil {
+		err := tx.QueryRow(ctx, logOfKernel, s.kernel).Scan(&size, &tail)
+		if err != nil && !s.hasNone(err) {
 			return err
 		}
 		e, err := newEdge(size, tail)
@@ -143,6 +147,9 @@ func (s *Store) DropCheckpoints(ctx context.Context, notes [][]byte) error {
 
 // LogCompacted implements kernel.Store.
 func (s *Store) LogCompacted(ctx context.Context) (out kernel.Compacted, err error) {
+	if s.unwritten() {
+		return out, nil
+	}
 	err = s.read(ctx, "read the compaction", func(b *pgx.Batch) {
 		b.Queue(compactionOf, s.kernel).QueryRow(func(r pgx.Row) error { return r.Scan(&out.Through, &out.Event, &out.Left) })
 	})
@@ -164,7 +171,7 @@ func (s *Store) Restrictions(ctx context.Context) (out kernel.Restrictions, err 
 	err = s.view(ctx, "compare what restricts", func(tx pgx.Tx) error {
 		out, latched = kernel.Restrictions{}, nil
 		var now shared
-		if err := tx.QueryRow(ctx, logOfKernel, s.kernel).Scan(&out.Seq, nil); err != nil {
+		if err := tx.QueryRow(ctx, logOfKernel, s.kernel).Scan(&out.Seq, nil); err != nil && !s.hasNone(err) {
 			return err
 		}
 		if err := tx.QueryRow(ctx, readShared).Scan(now.fields()...); err != nil {

@@ -30,7 +30,7 @@ type Options struct {
 	DSNFile string // the file that holds it, instead of DSN
 
 	Kernel  string // a name of its own for each kernel
-	Schema  string // of the organisation; "" means belay
+	Schema  string // of the organisation; "" means DefaultSchema
 	Version string // of the program, for those who look at the list of kernels
 
 	// CheckpointKey verifies the heads of this kernel's log (eventlog.Key.Verifier). Once a process has taken the
@@ -51,6 +51,9 @@ type Options struct {
 	Now func() time.Time // the clock of this machine, which is compared with the server's; nil means time.Now
 }
 
+// DefaultSchema is the schema of an organisation that names none.
+const DefaultSchema = "belay"
+
 // TLS says how a connection over a network is protected. A socket in the file system needs nothing.
 type TLS string
 
@@ -68,7 +71,6 @@ const (
 	minHold       = 3 * time.Second
 	maxHold       = 10 * time.Minute
 	maxNameBytes  = 63
-	schemaDefault = "belay"
 	maxIdle       = 5 * time.Second  // between two statements of a transaction: others may wait for it
 	maxDifference = 10 * time.Second // of the clock from the server's
 )
@@ -80,11 +82,17 @@ func optionError(name, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", name, fmt.Sprintf(format, args...))
 }
 
+// Check says what is wrong with the options, without a look at files or the network.
+func (o Options) Check() error {
+	_, err := o.withDefaults()
+	return err
+}
+
 // withDefaults checks the options and fills in what is usual.
 func (o Options) withDefaults() (Options, error) {
 	schema := regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 	if o.Schema == "" {
-		o.Schema = schemaDefault
+		o.Schema = DefaultSchema
 	}
 	if o.TLS == "" {
 		o.TLS = VerifyFull

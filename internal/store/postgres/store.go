@@ -70,7 +70,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 		close(s.indexed)
 		err := s.pool.QueryRow(ctx, "SELECT id FROM kernels WHERE name = $1", o.Kernel).Scan(&s.kernel)
 		if errors.Is(err, pgx.ErrNoRows) {
-			err = fmt.Errorf("no kernel has written as %q yet", o.Kernel)
+			err = nil // no kernel has written as this one yet: see unwritten
 		}
 		if err == nil {
 			_, _, err = s.lookNow(ctx)
@@ -93,6 +93,13 @@ func open(ctx context.Context, o Options) (*Store, error) {
 	go s.indexer()
 	return s, nil
 }
+
+// unwritten reports whether the store is opened for reading only, as a kernel that was never there: it has no log, and
+// what restricts is that of all kernels.
+func (s *Store) unwritten() bool { return s.kernel == 0 }
+
+// hasNone reports whether err says no more than that there is no log, of a kernel that has none.
+func (s *Store) hasNone(err error) bool { return s.unwritten() && errors.Is(err, pgx.ErrNoRows) }
 
 // takeName takes the kernel's name. After a crash its last holder counts as being there for a while: that is
 // waited for, so that a process that is started again needs no hand.

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/store/postgres"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+type migrateOptions struct {
+	dsnFile, schema, tls, rootCert string
+	json                           bool
+}
+
+func (a *App) migrateCmd() *cobra.Command {
+	var options migrateOptions
+	cmd := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the schema of a shared PostgreSQL up to date",
+		Long: `migrate makes the schema that kernels share in PostgreSQL, or brings it up to date with this belay.
+It takes a DSN of a role that owns the schema. No kernel should log in as that role.
+
+belay.yaml says the rest (store.postgres); flags say it on a machine without a kernel.`,
+		Example: `  belay migrate --dsn-file /etc/belay/owner.dsn`,
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.migrate(cmd.Context(), options) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&options.dsnFile, "dsn-file", "", "file that holds the owner's postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	f.StringVar(&options.schema, "schema", "", "schema of the organisation (default that of belay.yaml, then belay)")
+	f.StringVar(&options.tls, "tls", "", "verify-full, verify-ca or off (default that of belay.yaml, then verify-full)")
+	f.StringVar(&options.rootCert, "root-cert", "", "PEM of what signs the server's certificate (default that of belay.yaml)")
+	f.BoolVar(&options.json, "json", false, "print JSON")
+	return cmd
+}
+
+// migrated is what `belay migrate --json` prints.
+type migrated struct {
+	Schema string   `json:"schema"`
+	From   int64    `json:"from"` // version; 0: there was no schema
+	To     int64    `json:"to"`
+	Steps  []string `json:"steps"`
+}
+
+func (a *App) migrate(ctx context.Context, options migrateOptions) error {
+	o, err := a.ownerOptions(&options)
+	if err != nil {
+		return err
+	}
+	m, err := postgres.Migrate(ctx, o)
+	if err != nil {
+		return migrateFailure(err)
+	}
+	out := migrated{Schema: o.Schema, From: m.From, To: m.To, Steps: append([]string{}, m.Steps...)}
+	if len(m.Steps) == 0 {
+		return a.tell(options.json, out, a.Out, "schema %s: up to date, version %d\n", safe(o.Schema), m.To)
+	}
+	return a.tell(options.json, out, a.Out, "schema %s: from version %d to %d\n", safe(o.Schema), m.From, m.To)
+}
+
+// ownerOptions says how to reach the database as the owner of its schema.
+func (a *App) ownerOptions(options *migrateOptions) (o postgres.Options, err error) {
+	if options.dsnFile == "" {
+		return o, usageError("migrate takes --dsn-file FILE",
+			"The file holds the DSN of a role that owns the schema, postgres://USER:PASSWORD@HOST:PORT/DATABASE, mode 600.")
+	}
+	named, err := a.namedStore()
+	if err != nil {
+		return o, err
+	}
+	o = postgres.Options{Schema: cmp.Or(options.schema, named.Schema, postgres.DefaultSchema),
+		TLS: postgres.TLS(cmp.Or(options.tls, named.TLS)), RootCert: cmp.Or(options.rootCert, named.RootCert)}
+	if o.DSNFile, err = filepath.Abs(options.dsnFile); err != nil {
+		return o, err
+	}
+	if options.tls == config.TLSOff && options.rootCert == "" {
+		o.RootCert = ""
+	}
+	return o, nil
+}
+
+// namedStore is the store that belay.yaml names; an empty one where there is none.
+func (a *App) namedStore() (config.Postgres, error) {
+	dir, err := a.stateDir()
+	if err != nil {
+		return config.Postgres{}, err
+	}
+	src, err := config.ReadFile(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return config.Postgres{}, nil
+	}
+	var f *config.File
+	if err == nil {
+		f, err = config.Parse(src)
+	}
+	if err != nil {
+		return config.Postgres{}, failureBy(err, "Correct it in "+safe(dir)+", or name another directory with --state.")
+	}
+	if p := f.Central(); p != nil {
+		return *p, nil
+	}
+	return config.Postgres{}, nil
+}
+
+func migrateFailure(err error) error {
+	_, why, _ := strings.Cut(err.Error(), kernel.ErrUnavailable.Error()+": ")
+	return &exitError{code: ExitError, text: safe(cmp.Or(why, err.Error())), cause: err,
+		hint: "Nothing was changed by halves: each step is one transaction. docs/SCALING.md says what it needs."}
+}

@@ -1,0 +1,85 @@
+package statelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/store/postgres"
+	"github.com/belay-hooks/belay/kernel"
+)
+
+// PostgresOptions returns the options of the store that belay.yaml names.
+func PostgresOptions(p *config.Postgres, version string) postgres.Options {
+	s := p.Settings()
+	return postgres.Options{DSNFile: p.DSNFile, Kernel: p.Kernel, Schema: p.Schema, Version: version, TLS: postgres.TLS(p.TLS),
+		RootCert: p.RootCert, Readers: p.Readers, ConnectTimeout: s.ConnectTimeout, StatementTimeout: s.StatementTimeout,
+		LockTimeout: s.LockTimeout, Hold: s.Hold}
+}
+
+// openCentral opens the store that kernels share, as the kernel of belay.yaml.
+func openCentral(ctx context.Context, p *config.Postgres, o StorageOptions) (kernel.Store, error) {
+	if p.Settings().Local {
+		return openForwarding()
+	}
+	db, err := postgres.Open(ctx, PostgresOptions(p, o.Version))
+	if err != nil {
+		return nil, err // and no nil *postgres.Store
+	}
+	return db, nil
+}
+
+// openForwarding opens a belay.db whose events go to PostgreSQL, too.
+func openForwarding() (kernel.Store, error) {
+	return nil, errors.Join(kernel.ErrUnavailable,
+		errors.New("store.postgres.events: local is not there yet: this belay writes to PostgreSQL directly (events: central)"))
+}
+
+// openCentralReadOnly opens the store that kernels share for reading alone: the kernel's name is not taken, so that it
+// may be in use.
+func openCentralReadOnly(ctx context.Context, p *config.Postgres) (kernel.Store, error) {
+	if p.Settings().Local {
+		return openForwarding()
+	}
+	o := PostgresOptions(p, "")
+	o.ReadOnly = true
+	db, err := postgres.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
+// central says for people where the events of a kernel are that shares its store.
+func central(p *config.Postgres) string {
+	schema := p.Schema
+	if schema == "" {
+		schema = postgres.DefaultSchema
+	}
+	return fmt.Sprintf("PostgreSQL, schema %s, kernel %s", schema, p.Kernel)
+}
+
+// Place says for people where the events of the state directory dir are.
+func Place(dir string) string {
+	if f, _, err := config.Load(dir); err == nil && f.Central() != nil {
+		return central(f.Central())
+	}
+	return databasePath(dir)
+}
+
+// sameStore refuses a belay.yaml that names another store than the one that is open.
+func (s *Storage) sameStore(f *config.File, unusable error) error {
+	switch was, now := s.file.Central(), f.Central(); {
+	case was == nil && now == nil, was != nil && now != nil && *was == *now:
+		return nil
+	case unusable != nil:
+		return unusable
+	case now == nil:
+		return fmt.Errorf("%w: belay.yaml names no store any more, and %s is open: belay has to be started anew for that",
+			config.ErrUnusable, central(was))
+	default:
+		return fmt.Errorf("%w: %w", config.ErrUnusable,
+			f.Errorf("/store", "differs from what is open: belay has to be started anew for that"))
+	}
+}
