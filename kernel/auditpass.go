@@ -93,7 +93,7 @@ type auditing struct {
 // turn runs one audit hook. The error is a *phases.Fault of kind audit: an enforcing hook has
 // failed, and the values that it would have redacted are unknown.
 func (a *auditing) turn(ctx context.Context, binding *binding) error {
-	result := a.chain.call(ctx, binding, phases.PassAudit, a.left, inputOf(a.words))
+	result := a.chain.call(ctx, binding, phases.PassAudit, a.left, inputOf(a.words, binding))
 	a.left -= result.took()
 	a.chain.invocation.parentBudget.spend(result.took(), result.outcome.Fuel)
 	if result.fault != nil && binding.mode != phases.Observe {

@@ -180,15 +180,18 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 	if len(list) == 0 {
 		return
 	}
-	input := inputOf(c.words)
-	results, cancel := c.ahead(ctx, list, input)
+	inputs := make([]turnInput, len(list))
+	for n, b := range list {
+		inputs[n] = inputOf(c.words, b)
+	}
+	results, cancel := c.ahead(ctx, list, inputs)
 	defer cancel()
 	for n, b := range list {
 		var result turnResult
 		if results != nil && results[n] != nil {
 			result = <-results[n]
 		} else {
-			result = c.call(ctx, b, phases.PassValidate, c.left, input)
+			result = c.call(ctx, b, phases.PassValidate, c.left, inputs[n])
 		}
 		c.count(b, phases.PassValidate, result)
 		if c.words.Stopped() {
@@ -201,7 +204,7 @@ func (c *chain) validate(ctx context.Context, list []*binding) {
 // at once as there are processors. A result is dropped unless its turn comes. The caller
 // calls cancel when the chain waits for no more results; when the caller's own context
 // ends, every turn still has to give one.
-func (c *chain) ahead(caller context.Context, list []*binding, input turnInput) ([]chan turnResult, func()) {
+func (c *chain) ahead(caller context.Context, list []*binding, inputs []turnInput) ([]chan turnResult, func()) {
 	can := 0
 	for _, b := range list {
 		if b.mayRunAhead() {
@@ -212,11 +215,11 @@ func (c *chain) ahead(caller context.Context, list []*binding, input turnInput) 
 		runtime.GOMAXPROCS(0) < 2 {
 		return nil, func() {}
 	}
-	return c.start(caller, list, input, can)
+	return c.start(caller, list, inputs, can)
 }
 
 // start is ahead for the validators that may run ahead, of which there are so many.
-func (c *chain) start(caller context.Context, list []*binding, input turnInput, can int) ([]chan turnResult, func()) {
+func (c *chain) start(caller context.Context, list []*binding, inputs []turnInput, can int) ([]chan turnResult, func()) {
 	ctx, cancel := context.WithCancel(caller)
 	results := make([]chan turnResult, len(list))
 	left := c.left
@@ -234,7 +237,7 @@ func (c *chain) start(caller context.Context, list []*binding, input turnInput, 
 				if ctx.Err() != nil && caller.Err() == nil {
 					return // the chain waits for no more results
 				}
-				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, input)
+				results[n] <- c.call(ctx, list[n], phases.PassValidate, left, inputs[n])
 			}
 		}()
 	}

@@ -120,6 +120,8 @@ type BindingSpec struct {
 	Queued bool
 	// Config.Default decides as if the hook had not been asked
 	KeepsDefault bool
+	// what it annotates is kept apart: only hooks that are kept apart see it
+	Apart bool
 }
 
 // Require blocks an action of the phases (in tool phases: of the tools) unless every

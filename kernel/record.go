@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -21,12 +23,12 @@ func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, chai
 		if ok && string(old.Value) == string(entry.Value) && old.Hook == entry.Hook && old.Tier == entry.Tier {
 			continue
 		}
-		redacted, masked, err := i.redactor().JSON(entry.Value)
+		redacted, masked, err := i.redactEntry(key, entry)
 		if err != nil {
 			verdict.Metadata = cloneMetadata(run.Metadata)
 			return nil, err
 		}
-		if len(masked) > 0 {
+		if masked {
 			entry.Value = redacted
 			verdict.Metadata[key] = entry
 			if note := "metadata " + key + NoteRedacted; !slices.Contains(verdict.Notes, note) {
@@ -49,6 +51,16 @@ func (i *invocation) changedMetadata(run RunState, verdict *phases.Verdict, chai
 		verdict.Notes = append(verdict.Notes, note)
 	}
 	return changed, nil
+}
+
+// redactEntry redacts a value that a hook wrote. What a hook that is kept apart calls a secret is redacted there only.
+func (i *invocation) redactEntry(key string, entry phases.Entry) (jsontext.Value, bool, error) {
+	redactor := i.redactor()
+	if phases.IsApart(key) {
+		return i.audit().Apart().Entry(key, entry)
+	}
+	redacted, masked, err := redactor.JSON(entry.Value)
+	return redacted, len(masked) > 0, err
 }
 
 // record builds the events of the verdict, in place, and lets the audit hooks redact more. With an

@@ -79,6 +79,7 @@ type RecordedBinding struct {
 	Match    tiers.Match
 	Config   []byte // JSON; nil: none
 	State    string // namespace; "" means Name
+	Apart    bool   // what it annotates is kept apart
 	Fuel     int64
 	Timeout  time.Duration
 	Budget   tiers.Budget // what the operator gave
@@ -204,7 +205,7 @@ func (s *snapshot) recorded(k *Kernel) *RecordedChain {
 func (b *binding) recorded() RecordedBinding {
 	binding := RecordedBinding{
 		Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases,
-		Config: b.spec.Config, State: b.spec.State, Allowed: b.spec.Allowed, Fuel: b.fuel, Timeout: b.timeout,
+		Config: b.spec.Config, State: b.spec.State, Apart: b.spec.Apart, Allowed: b.spec.Allowed, Fuel: b.fuel, Timeout: b.timeout,
 		Budget: b.spec.Budget, Failure: b.fault, Trust: b.trust,
 	}
 	if b.spec.Match != nil {

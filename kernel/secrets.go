@@ -27,6 +27,7 @@ func (i *invocation) audit() *audit.Builder {
 		}
 	}
 	i.builder = audit.Builder{Redactor: i.secrets, Digester: i.kernel.options.Digester, Buffers: i.kernel.audit.Buffers}
+	i.builder.Fresh, _ = i.kernel.options.Redactor.(Remembering)
 	return &i.builder
 }
 

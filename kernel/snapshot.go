@@ -275,7 +275,7 @@ func (b *binding) mutates(p phases.Phase) bool {
 func (b *binding) actor(p phases.Phase) phases.Actor {
 	return phases.Actor{
 		Hook: b.spec.Name, Digest: b.digest, ConfigDigest: b.config, Tier: b.tier, Mode: b.mode,
-		Mutator: b.mutates(p), Rewrite: b.rewrite, Grants: b.grants,
+		Apart: b.spec.Apart, Mutator: b.mutates(p), Rewrite: b.rewrite, Grants: b.grants,
 	}
 }
 

@@ -43,14 +43,19 @@ type turnInput struct {
 	err      error // why there is no document
 }
 
-// inputOf returns what a hook is shown that is asked now.
-func inputOf(words *phases.Chain) turnInput {
-	doc, err := words.Document()
+// inputOf returns what a hook is shown that is asked now. A hook that is kept apart sees what such hooks have annotated,
+// and no other hook does.
+func inputOf(words *phases.Chain, b *binding) turnInput {
+	document := words.Document
+	if b.spec.Apart {
+		document = words.DocumentApart
+	}
+	doc, err := document()
 	return turnInput{words.View(), words.Action(), doc, err}
 }
 
 func (c *chain) turn(ctx context.Context, b *binding, pass phases.Pass, left time.Duration) turnResult {
-	return c.call(ctx, b, pass, left, inputOf(c.words))
+	return c.call(ctx, b, pass, left, inputOf(c.words, b))
 }
 
 // call runs one turn. It reads the chain's constants only: it may run ahead.
@@ -297,7 +302,7 @@ func (c *chain) report(b *binding, pass phases.Pass, r turnResult, res phases.Tu
 }
 
 func auditTurn(b *binding, rep phases.HookReport, r turnResult) audit.Turn {
-	turn := audit.Turn{Report: rep, Input: r.input, Detail: r.outcome.Detail}
+	turn := audit.Turn{Report: rep, Input: r.input, Detail: r.outcome.Detail, Apart: b.spec.Apart}
 	if b.loaded != nil {
 		turn.Signer = b.loaded.Signer
 	}

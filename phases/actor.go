@@ -12,6 +12,8 @@ type Actor struct {
 	ConfigDigest string // sha256:<hex> of the binding's configuration, or empty
 	Tier         Tier
 	Mode         Mode // empty means enforce
+	// Apart is set when what the hook annotates is kept apart (see ApartPrefix). Only such hooks see it.
+	Apart bool
 	// Mutator is set when the hook's manifest lists the phase under "mutates":
 	// it may rewrite, redact and clamp in the mutate pass. Called again in the
 	// validate pass it may repeat itself, but not change anything.

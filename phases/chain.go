@@ -52,6 +52,7 @@ type Chain struct {
 	buffers    *Buffers
 	facts      *facts  // of the action as it stands
 	document   *Strict // as Document returns it; nil: not built yet
+	apart      *Strict // as DocumentApart does where it differs
 	bagChecked bool    // the metadata that the chain began with is valid
 }
 

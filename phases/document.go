@@ -21,18 +21,19 @@ const timeFormat = time.RFC3339Nano
 // "more"?: true}.
 //
 // Metadata of earlier hooks is at /metadata/KEY/value (beside hook and tier),
-// the caller's at /metadata/caller/KEY. Credential headers of pre_send are not
-// in the document.
+// the caller's at /metadata/caller/KEY. What hooks wrote that are kept apart is not
+// in the document, nor are credential headers of pre_send.
 func Document(inv Invocation, metadata Metadata) (jsontext.Value, error) {
 	var judged jsontext.Value
 	if tool := inv.Tool(); tool != "" {
 		j := inv.judge(tool)
 		judged = j.document()
 	}
-	return document(inv, metadata, judged)
+	return document(inv, metadata, judged, false)
 }
 
-func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontext.Value, error) {
+// document is Document for a hook that is kept apart, or for another one.
+func document(inv Invocation, metadata Metadata, judged jsontext.Value, apart bool) (jsontext.Value, error) {
 	action, _, err := hideCredentials(inv.Phase, inv.Action)
 	if err != nil {
 		return nil, err
@@ -53,12 +54,12 @@ func document(inv Invocation, metadata Metadata, judged jsontext.Value) (jsontex
 		doc.raw("judged", judged)
 	}
 	doc.scopes(inv.Scopes)
-	doc.metadata(inv.Metadata, metadata)
+	doc.metadata(inv.Metadata, metadata, apart)
 	return append(doc.b, '}'), nil
 }
 
-// metadata adds the caller's metadata and the run's bag.
-func (d *documentWriter) metadata(caller map[string]jsontext.Value, bag Metadata) {
+// metadata adds the caller's metadata and the run's bag, as far as such a hook sees it.
+func (d *documentWriter) metadata(caller map[string]jsontext.Value, bag Metadata, apart bool) {
 	var room [16]string
 	d.name("metadata")
 	d.b = append(appendQuote(append(d.b, '{'), callerKey), ":{"...)
@@ -70,8 +71,8 @@ func (d *documentWriter) metadata(caller map[string]jsontext.Value, bag Metadata
 	}
 	d.b = append(d.b, '}')
 	for _, key := range sortedNames(room[:0], bag) {
-		if key == callerKey {
-			continue // reserved; annotate refuses it
+		if key == callerKey || IsApart(key) && !apart { // annotate refuses the first, which is reserved
+			continue
 		}
 		entry := bag[key]
 		d.b = append(appendQuote(append(d.b, ','), key), `:{"value":`...)

@@ -74,9 +74,19 @@ func (c *Chain) digest() (string, error) {
 
 // Document is the input document for a hook that is asked now (see the function Document). It is built anew only after
 // action, scopes or metadata have changed. The error is a *DecodeError of metadata that the chain was given.
-func (c *Chain) Document() (*Strict, error) {
-	if c.document != nil {
-		return c.document, nil
+func (c *Chain) Document() (*Strict, error) { return c.documentFor(&c.document, false) }
+
+// DocumentApart is Document for a hook that is kept apart: it has what such hooks have annotated, too.
+func (c *Chain) DocumentApart() (*Strict, error) {
+	if !c.state.metadata.hasApart() {
+		return c.Document()
+	}
+	return c.documentFor(&c.apart, true)
+}
+
+func (c *Chain) documentFor(built **Strict, apart bool) (*Strict, error) {
+	if *built != nil {
+		return *built, nil
 	}
 	if !c.bagChecked {
 		if err := c.state.metadata.Validate(); err != nil { // it came with NewChain; what hooks write is checked there
@@ -86,12 +96,12 @@ func (c *Chain) Document() (*Strict, error) {
 	}
 	view := c.View()
 	c.facts.name(&view)
-	raw, err := document(view, c.state.metadata, c.facts.judged)
+	raw, err := document(view, c.state.metadata, c.facts.judged, apart)
 	if err != nil {
 		return nil, err
 	}
-	c.document = &Strict{raw: raw}
-	return c.document, nil
+	*built = &Strict{raw: raw}
+	return *built, nil
 }
 
 // changed drops what no longer holds after a turn.
@@ -103,6 +113,6 @@ func (c *Chain) changed(before chainState, annotated bool) {
 		c.state.action = before.action // the memory that the facts are about
 	}
 	if action || annotated || !before.scopes.Equal(c.state.scopes) {
-		c.document = nil
+		c.document, c.apart = nil, nil
 	}
 }

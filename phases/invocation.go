@@ -57,7 +57,8 @@ type Entry struct {
 	Tier  Tier           `json:"tier"`
 }
 
-// Metadata is the bag carried along a run: ≤ 64 keys, ≤ 64 KiB.
+// Metadata is the bag carried along a run: ≤ 64 keys, ≤ 64 KiB. What hooks wrote that are kept apart stands in it
+// under ApartPrefix, with the same bounds once more.
 type Metadata map[string]Entry
 
 // Phase names the moment in an agent's life at which a hook is asked.

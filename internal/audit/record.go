@@ -2,6 +2,7 @@ package audit
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,6 +68,8 @@ type Builder struct {
 	Redactor Redactor
 	Digester Digester
 	Buffers  *Buffers // in which records are measured; nil: each in one of its own
+	// Fresh makes a Memory for what a hook wrote that is kept apart; nil: Redactor redacts that, too.
+	Fresh Remembering
 }
 
 // Buffers are shared by builders. The zero value is ready, and safe for concurrent use.
@@ -89,6 +92,7 @@ type Turn struct {
 	Input  jsontext.Value // the document that the hook saw
 	Logs   []string
 	Detail string // the cause of a failure, for operators
+	Apart  bool   // what the hook wrote is kept apart
 }
 
 // Record is everything that one invocation leaves behind: the events of the
@@ -176,8 +180,15 @@ func (b *Builder) build(rec *Record, in *Input, v *phases.Verdict, wrote phases.
 	e.Changed = c.pointers(v.Changed)
 	c.input(in)
 	c.output(OutputDocument(v, wrote))
-	e.Reason = c.text(v.Reason, maxReason)
+	reason := c
+	if slices.ContainsFunc(turns, func(t Turn) bool { return t.Apart && t.Report.Hook == v.DecidedBy }) {
+		reason = &redaction{b: b.Apart(), e: e}
+	}
+	e.Reason = reason.text(v.Reason, maxReason)
 	e.Notes = c.texts(v.Notes, maxNote)
+	if c.err == nil {
+		c.err = reason.err
+	}
 	if c.err != nil {
 		errs = append(errs, c.err)
 	}
@@ -235,6 +246,9 @@ func (b *Builder) turn(e *phases.Event, inv *Invocation, t *Turn, at time.Time, 
 	e.Fuel, e.MemoryPeak, e.Hostcalls, e.DurationUS = r.Fuel, r.MemoryPeak, r.Hostcalls, r.DurationUS
 	if r.Decision != phases.HookNone && r.Decision != phases.HookTransform && r.Decision != phases.HookError {
 		e.DecidedBy = r.Hook
+	}
+	if t.Apart {
+		b = b.Apart()
 	}
 	c := &redaction{b: b, e: e}
 	// What a hook saw follows from the verdict's event and the turns before it;

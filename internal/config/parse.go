@@ -140,7 +140,9 @@ type Binding struct {
 	Redacts *bool `json:"redacts,omitzero"`
 	// default of the phase decides as if this hook had not been asked: it can only restrict further
 	KeepsDefault bool `json:"keeps_default,omitzero"`
-	Disabled     bool `json:"disabled,omitzero"`
+	// what it annotates is kept apart, under user/KEY: only hooks that are kept apart see it
+	Apart    bool `json:"apart,omitzero"`
+	Disabled bool `json:"disabled,omitzero"`
 }
 
 // Require blocks an action of the phases (and, in tool phases, of the tools)

@@ -113,6 +113,7 @@ func organisation(org *config.File, s Sources) *config.File {
 	out.Hooks = slices.Clone(org.Hooks)
 	for i := range out.Hooks {
 		absolute(&out.Hooks[i], s.Dir)
+		out.Hooks[i].Apart = false // it would see what hooks of the user annotate
 	}
 	if out.Redact.Gitleaks != "" {
 		out.Redact.Gitleaks = below(s.Dir, out.Redact.Gitleaks)
@@ -184,9 +185,13 @@ func approved(file []byte, from *Origin, taken []string) ([]config.Binding, erro
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(before.Hooks, func(b config.Binding) bool {
+	kept := slices.DeleteFunc(before.Hooks, func(b config.Binding) bool {
 		return from.names(b.Name) || slices.Contains(taken, b.Name)
-	}), nil
+	})
+	for i := range kept {
+		kept[i].Apart = false
+	}
+	return kept, nil
 }
 
 // absolute has the paths of a binding begin at the top: they are written for another directory.

@@ -107,7 +107,7 @@ func TestNothingBelowTheFloor(t *testing.T) {
 		for i, b := range a.Hooks {
 			lowest = min(lowest, b.Priority)
 			if got := m.Hooks[i]; got.Name != b.Name || got.Module != b.Module || got.Priority != b.Priority ||
-				got.Mode != b.Mode || got.Disabled != b.Disabled || !slices.Equal(got.Phases, b.Phases) ||
+				got.Mode != b.Mode || got.Apart || got.Disabled != b.Disabled || !slices.Equal(got.Phases, b.Phases) ||
 				!slices.Equal(got.Capabilities, b.Capabilities) {
 				t.Errorf("%+v is now %+v", b, got)
 			}
@@ -115,6 +115,9 @@ func TestNothingBelowTheFloor(t *testing.T) {
 		for _, b := range m.Hooks[len(a.Hooks):] {
 			if b.Priority >= lowest {
 				t.Errorf("%s runs before a hook of the organisation's", b.Name)
+			}
+			if !b.Apart {
+				t.Errorf("hooks of the organisation see what %s annotates", b.Name)
 			}
 			for _, p := range b.Phases {
 				if strict(a.Default[p]) > 0 && !b.KeepsDefault {

@@ -60,7 +60,8 @@ func restrict(out, user *config.File) (keyLayers, error) {
 }
 
 // addHooks binds the user's hooks behind all others. A hook that was asked and says nothing has judged the action: where
-// the organisation's default is more than allow, a user's hook would take its place, and keeps it instead.
+// the organisation's default is more than allow, a user's hook would take its place, and keeps it instead. What such
+// hooks annotate is kept apart.
 func addHooks(out, user *config.File) error {
 	if len(user.Hooks) == 0 {
 		return nil
@@ -87,6 +88,7 @@ func addHooks(out, user *config.File) error {
 	}
 	for _, b := range user.Hooks {
 		b.Priority = max(b.Priority-down, lowestPriority)
+		b.Apart = true // a hook of the organisation may decide by what stands in a run's metadata
 		b.KeepsDefault = b.KeepsDefault || slices.ContainsFunc(b.Phases, func(p phases.Phase) bool {
 			return strictness(out.Default[p]) > strictness(phases.Allow)
 		})

@@ -78,6 +78,7 @@ func Rules() []Rule {
 		{"hooks[].via", Own, "`queue`"},
 		{"hooks[].redacts", Organisation, no},
 		{"hooks[].keeps_default", Own, "`true`, also unsaid, where the organisation's `default` asks or blocks in a phase of the hook"},
+		{"hooks[].apart", Own, "`true`, also unsaid: what it annotates is kept apart"},
 		{"hooks[].disabled", Own, "any"},
 		{"require", Added, "actions that need hooks of the user's"},
 		{"require[]", Added, ""},
@@ -120,10 +121,10 @@ func Rules() []Rule {
 	}
 }
 
-// Capabilities returns those that a hook of a user's layer may hold: effects that can only restrict, and calls that
-// look or count. Not among them: annotate, since a hook of the organisation may decide by what stands in a run's metadata,
-// and add_context, which restricts nothing.
+// Capabilities returns those that a hook of a user's layer may hold: effects that can only restrict, annotate, which is
+// kept apart from what hooks of the organisation see, and calls that look or count. Not among them: add_context, which
+// restricts nothing.
 func Capabilities() []string {
-	return []string{"block", "request_approval", "clamp_scopes", "shell_parse", "path_resolve", "pattern_match",
-		"find_secrets", "state_get", "state_put", "time_now", "random"}
+	return []string{"block", "request_approval", "clamp_scopes", "annotate", "shell_parse", "path_resolve",
+		"pattern_match", "find_secrets", "state_get", "state_put", "time_now", "random"}
 }

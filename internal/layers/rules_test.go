@@ -84,7 +84,7 @@ func TestEveryKeyHasARule(t *testing.T) {
 // A capability is one that a user's hook may hold, or one that does more than restrict. A new one has to be put into
 // either list.
 func TestCapabilitiesOfUsersHooks(t *testing.T) {
-	more := []string{"annotate", "add_context", "rewrite", "redact", "retry", "reply", "put_artifact", "grant",
+	more := []string{"add_context", "rewrite", "redact", "retry", "reply", "put_artifact", "grant",
 		"request_tool_call", "request_lease", "check_lease", "mint_lease", "revoke_lease", "http_request"}
 	var all []string
 	for _, c := range hostcalls.Table() {

@@ -104,6 +104,17 @@ func TestUserLayer(t *testing.T) {
 		}
 	}
 
+	// What hooks of the user's annotate is kept apart from those of the organisation, also where a file says otherwise.
+	said := s
+	said.Organisation = []byte(strings.ReplaceAll(floor, "capabilities: [block]", "capabilities: [annotate], apart: true"))
+	said.User = []byte(strings.ReplaceAll(mine, "capabilities: [block,", "apart: false\n    capabilities: [annotate, block,"))
+	f, _ = derive(t, said)
+	for _, b := range f.Hooks {
+		if own := strings.HasPrefix(b.Name, layers.UserPrefix); b.Apart != own {
+			t.Errorf("%s: apart %v", b.Name, b.Apart)
+		}
+	}
+
 	// Where the organisation's default asks or blocks, a hook of the user's leaves it to decide.
 	s.User = []byte(strings.ReplaceAll(string(s.User), "phases: [pre_tool]", "phases: [pre_tool, spawn]"))
 	if f, _ := derive(t, s); !slices.ContainsFunc(f.Hooks, func(b config.Binding) bool { return b.Name == "user-strict" && b.KeepsDefault }) {
@@ -157,7 +168,6 @@ func TestUserFilesThatDoMore(t *testing.T) {
 		{"a lease", hook("  capabilities: [request_lease]"), "request_lease is not for"},
 		{"a tool", hook("  capabilities: [request_tool_call]"), "request_tool_call is not for"},
 		{"a request", hook("  capabilities: [http_request]"), "http_request is not for"},
-		{"a note for other hooks", hook("  capabilities: [annotate]"), "annotate is not for"},
 		{"a text for the agent", hook("  capabilities: [add_context]"), "add_context is not for"},
 		{"http", hook("  capabilities: []\n  http: {hosts: ['a.example:443'], methods: [GET]}"), "user.yaml:7: /hooks/0/http: is the organisation's"},
 		{"redacts", hook("  capabilities: []\n  redacts: false"), "/hooks/0/redacts"},

@@ -54,6 +54,6 @@ func Spec(c config.Binding) kernel.BindingSpec {
 		Name: c.Name, Module: c.Module, Digest: c.Digest, Phases: c.Phases, Priority: c.Priority, Tier: c.Tier,
 		Match:  c.Match,
 		Config: c.Config, Allowed: c.Capabilities, Budget: c.Budget, Mode: c.Mode, HTTP: c.HTTP, Redacts: c.Redacts,
-		Queued: c.Via == "queue", KeepsDefault: c.KeepsDefault,
+		Queued: c.Via == "queue", KeepsDefault: c.KeepsDefault, Apart: c.Apart,
 	}
 }

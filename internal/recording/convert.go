@@ -26,8 +26,8 @@ func ChainOf(c *kernel.RecordedChain) Chain {
 			Name: b.Name, Digest: b.Digest, Version: b.Version, Tier: b.Tier, Signer: b.Signer, Mode: b.Mode,
 			Priority: b.Priority,
 			Phases:   b.Phases, Mutates: b.Mutates, Imports: b.Imports, Held: b.Held, Match: b.Match, Config: b.Config,
-			State: b.State,
-			Fuel:  b.Fuel, TimeoutMS: b.Timeout.Milliseconds(), Budget: b.Budget, Notes: b.Notes, Failure: faultOf(b.Failure),
+			State: b.State, Apart: b.Apart,
+			Fuel: b.Fuel, TimeoutMS: b.Timeout.Milliseconds(), Budget: b.Budget, Notes: b.Notes, Failure: faultOf(b.Failure),
 			Trust: b.Trust,
 		}
 		if b.Allowed != nil {

@@ -77,6 +77,7 @@ type Binding struct {
 	Match     tiers.Match    `json:"match,omitzero"`
 	Config    Raw            `json:"config,omitzero"`
 	State     string         `json:"state,omitzero"` // namespace; "" means the name
+	Apart     bool           `json:"apart,omitzero"` // what it annotates is kept apart
 	Fuel      int64          `json:"fuel,omitzero"`
 	TimeoutMS int64          `json:"timeout_ms,omitzero"`
 	Budget    tiers.Budget   `json:"budget,omitzero"` // from the operator

@@ -128,7 +128,7 @@ func configOf(c *recording.Chain, swap map[string]*Hook, added []*Hook) *kernel.
 		b := &c.Bindings[i]
 		spec := kernel.BindingSpec{
 			Name: b.Name, Digest: b.Digest, Phases: b.Phases, Priority: b.Priority, Match: &b.Match, Budget: b.Budget,
-			Mode: b.Mode, State: b.State,
+			Mode: b.Mode, State: b.State, Apart: b.Apart,
 		}
 		if b.Config != nil {
 			spec.Config = jsonValue(b.Config)

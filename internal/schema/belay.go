@@ -147,6 +147,7 @@ func belay() *builder {
 		"Spec.timeout_ms":              between(0, httpcall.MaxTimeoutMS),
 		"Binding.config_file_optional": {},
 		"Binding.keeps_default":        {},
+		"Binding.apart":                {},
 	})
 	text := func(pattern string) node { return node{"type": "string", "pattern": pattern} }
 	some := text(`[^\x00]`)
