@@ -54,6 +54,10 @@ type KernelRow struct {
 	Heard   Ago  // since the kernel was heard of
 	Size    int64
 	Key     string // the verifier of its checkpoints, where one is pinned
+
+	Last     time.Time // of the newest event; zero: it is not there
+	Report   []byte    // what the kernel says of itself; nil: nothing
+	Reported Ago       // since then
 }
 
 // Ago is how long ago something was, by the clock of the server.
@@ -83,7 +87,9 @@ func agoOf(seconds float64) Ago {
 
 func allKernels() string {
 	return "SELECT id, left(name, 200), owner::text, left(host, 300), left(version, 200), holder IS NOT NULL, " +
-		fmt.Sprintf(ago, "renewed") + ", size, left(checkpoint_key, 400) FROM kernels ORDER BY name LIMIT $1"
+		fmt.Sprintf(ago, "renewed") + `, size, left(checkpoint_key, 400),
+		(SELECT e.time_ns FROM events e WHERE e.kernel = k.id AND e.seq = k.size), r.body, ` + fmt.Sprintf(ago, "r.at") + `
+		FROM kernels k LEFT JOIN reports r ON r.kernel = k.id ORDER BY name LIMIT $1`
 }
 
 // Kernels returns all kernels by name.
@@ -94,9 +100,14 @@ func (a *Auditor) Kernels(ctx context.Context) (out []KernelRow, err error) {
 			return err
 		}
 		out, err = pgx.CollectRows(rows, func(r pgx.CollectableRow) (k KernelRow, err error) {
-			var heard float64
-			err = r.Scan(&k.ID, &k.Name, &k.Owner, &k.Host, &k.Version, &k.Held, &heard, &k.Size, &k.Key)
-			k.Heard = agoOf(heard)
+			var heard, reported float64
+			var last *int64
+			err = r.Scan(&k.ID, &k.Name, &k.Owner, &k.Host, &k.Version, &k.Held, &heard, &k.Size, &k.Key, &last, &k.Report,
+				&reported)
+			k.Heard, k.Reported = agoOf(heard), agoOf(reported)
+			if last != nil {
+				k.Last = time.Unix(0, *last).UTC()
+			}
 			return k, err
 		})
 		if len(out) > MaxKernels {

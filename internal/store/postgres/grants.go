@@ -17,7 +17,7 @@ type Roles struct {
 // The functions that a kernel may call. They write events and hashes; no role may do so by itself.
 func kernelFunctions() []string {
 	return []string{"hold", "renew", "release", "append", "advance", "compact", "remove", "partition_ahead", "lock_shared",
-		"add_checkpoint", "drop_checkpoints", "add_block", "note_once", "organisation_keys"}
+		"add_checkpoint", "drop_checkpoints", "add_block", "note_once", "organisation_keys", "report", "deny"}
 }
 
 // Grants returns the statements that give the roles of an organisation the least rights, for its administrator to run
@@ -45,7 +45,7 @@ func Grants(schema string, r Roles) string {
 		line("GRANT SELECT ON %s TO %s;", tables(schema, versionsTable), id(role))
 	}
 	line("GRANT SELECT ON %s TO %s;", tables(schema, "kernels", "settings", "events", "tiles", "checkpoints", "lookup",
-		"lookup_blocks", "shared", "changes", "once"), id(k))
+		"lookup_blocks", "shared", "changes", "once", "reports", "denials"), id(k))
 	line("GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %s;", tables(schema, "latches", "approvals", "leases", "runs",
 		"state"), id(k))
 	for _, f := range kernelFunctions() {
@@ -53,7 +53,8 @@ func Grants(schema string, r Roles) string {
 	}
 	line("GRANT SELECT ON %s TO %s;", tables(schema, "approvals", "kernels"), id(rev))
 	line("GRANT SELECT ON %s TO %s;", tables(schema, "kernels", "settings", "events", "tiles", "checkpoints", "lookup",
-		"lookup_blocks", "shared", "changes", "once", "latches", "approvals", "leases", "runs", "state"), id(aud))
+		"lookup_blocks", "shared", "changes", "once", "latches", "approvals", "leases", "runs", "state", "reports",
+		"denials"), id(aud))
 	return b.String()
 }
 

@@ -264,6 +264,9 @@ func (w *writer) renew() {
 	if err == nil {
 		err = w.store.o.compareClocks(ctx, w.conn)
 	}
+	if err == nil {
+		w.tell(ctx)
+	}
 	if refusal(err) == codeFenced || errors.Is(err, errClocks()) {
 		w.drop() // the next request asks for the name, and looks at the clocks, anew
 	}

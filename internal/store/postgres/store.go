@@ -36,7 +36,10 @@ type Store struct {
 	fresh    fresh
 	complete int64         // blocks whose events were there when the indexer was last woken; the writer's
 	indexed  chan struct{} // closed when the indexer has ended
-	stop     chan struct{} // closed when the store is
+
+	report atomic.Pointer[[]byte] // what the kernel says of itself; nil: nothing
+	feed   feed
+	stop   chan struct{} // closed when the store is
 
 	ended  sync.Once
 	mu     sync.RWMutex // guards closed, and the closing of requests
@@ -190,6 +193,7 @@ func (s *Store) Close() error {
 	close(s.requests)
 	s.mu.Unlock()
 	s.writer.Wait()
+	s.feed.work.Wait()
 	s.pool.Close()
 	return nil
 }
