@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-postgres dev-postgres test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-system bench-events profile bench-packages test-bench lint setup man examples fmt clean
+.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-kubernetes test-postgres dev-postgres test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-system bench-events profile bench-packages test-bench lint setup man examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -49,7 +49,7 @@ demo-system: ## system mode with real users: what each tries against the daemon 
 	fi
 
 test: setup ## everything that must hold; installs its tools first
-	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-outside test-registry test-plugins
+	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-outside test-registry test-kubernetes test-plugins
 
 test-go:
 	$(GO) vet ./...
@@ -66,6 +66,9 @@ test-outside: ## a program of another module: a store, loader, verifier, tools a
 
 test-registry: ## push and pull with a real registry on loopback, which it installs and starts
 	scripts/test-registry
+
+test-kubernetes: ## the example in deploy/kubernetes against the types of Kubernetes itself; no cluster (30 CPU seconds the first time)
+	cd testdata/kubernetes && $(GO) vet ./... && $(GO) test ./...
 
 test-postgres: ## the store for many kernels with a real PostgreSQL 15, which it installs, starts on a socket of its own and stops (2 minutes)
 	scripts/test-postgres

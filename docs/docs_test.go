@@ -16,7 +16,7 @@ func pages(t *testing.T) []string {
 	var out []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples-rules/*.md", "examples-wasm/*.md", "examples-wasm/*/*.md",
 		"bench/*.md", "harness/conformance/rules/*.md", "hooks-sdk/*.md",
-		"hooks-sdk/*/*.md"} {
+		"hooks-sdk/*/*.md", "deploy/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
