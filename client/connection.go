@@ -127,8 +127,8 @@ func New(options Options) (*Client, error) {
 // certainly none: no socket, or one that a daemon has left behind.
 //
 // On a machine in system mode Dial returns a client of the machine's daemon, whatever dir is, unless
-// this process is root's or the daemon's, or /etc/belay/system.yaml allows state directories. Nothing stands in for that
-// daemon: the error is never ErrNotRunning then.
+// this process is root's or the daemon's, or /etc/belay/system.yaml allows state directories. Nothing stands in for
+// that daemon: the error is never ErrNotRunning then.
 func Dial(dir string) (*Client, error) {
 	dir, err := inForce(dir)
 	if err != nil {

@@ -28,8 +28,8 @@ func (k *Kernel) NoteAccess(ctx context.Context, a Access) error {
 	if a.Invocation == "" {
 		named.ID = ""
 	}
-	return k.note(ctx, phases.Event{Type: phases.EventAccess, Invocation: named.ID, Runtime: named.Runtime, Session: named.Session,
-		User: named.User, Decision: a.Decision, Reason: a.Reason}, &a.Facts)
+	return k.note(ctx, phases.Event{Type: phases.EventAccess, Invocation: named.ID, Runtime: named.Runtime,
+		Session: named.Session, User: named.User, Decision: a.Decision, Reason: a.Reason}, &a.Facts)
 }
 
 // Decisions of notices about the daemon of system mode.

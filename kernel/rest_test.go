@@ -87,8 +87,10 @@ func TestAGrantNeedsTheToolsName(t *testing.T) {
 // unknown_tools decides calls of tools that no table names, and default what no hook judges.
 func TestTheRest(t *testing.T) {
 	guard := hook{name: "guard", spec: onExec, imports: []string{"block"}, caps: []string{"block"}}
-	look := hook{name: "look"}                                                        // sees everything and can say nothing
-	keeps := hook{name: "keeps", imports: []string{"block"}, caps: []string{"block"}, // says nothing, and leaves the default
+	// sees everything and can say nothing
+	look := hook{name: "look"}
+	// says nothing, and leaves the default
+	keeps := hook{name: "keeps", imports: []string{"block"}, caps: []string{"block"},
 		spec: func(b *kernel.BindingSpec) { b.KeepsDefault = true }}
 	for _, c := range []struct {
 		name    string

@@ -310,7 +310,8 @@ func TestToolThatIsHeldBack(t *testing.T) {
 				return kernel.ToolResult{}, fmt.Errorf("probe: %w", c.held)
 			}}))
 		h.invoke(t, invocation(phases.PreTool))
-		if len(got) != 1 || got[0].code != int64(c.code) || got[0].reply != strings.Replace(c.reply, `"reason":"`, `"reason":"probe: `, 1) {
+		if len(got) != 1 || got[0].code != int64(c.code) || got[0].reply != strings.Replace(c.reply, `"reason":"`,
+			`"reason":"probe: `, 1) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 		es := h.events(t, wire.Query{Type: phases.EventOutcome})

@@ -107,7 +107,8 @@ func TestOnlyTurnsThatMayWaitAreWatched(t *testing.T) {
 	run, letGo := deaf()
 	defer letGo()
 	time.AfterFunc(20*time.Second, letGo) // so that a kernel without a watch ends, too
-	h := newHost(t, []hook{{name: "deaf", ends: true, imports: []string{"path_resolve"}, runCtx: run, spec: briefly}}, soon)
+	h := newHost(t, []hook{{name: "deaf", ends: true, imports: []string{"path_resolve"}, runCtx: run, spec: briefly}},
+		soon)
 	h.fails(t, invocation(phases.PreTool), phases.KindHang)
 }
 

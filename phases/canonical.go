@@ -75,8 +75,8 @@ func ActionDigest(inv Invocation) (string, error) {
 	return Digest(action)
 }
 
-// Buffers lend the memory in which canonical forms are written before they are hashed. The zero value is ready, and safe
-// for concurrent use; with nil, each form is written in memory of its own. Nothing that is returned lies in it.
+// Buffers lend the memory in which canonical forms are written before they are hashed. The zero value is ready, and
+// safe for concurrent use; with nil, each form is written in memory of its own. Nothing that is returned lies in it.
 type Buffers struct{ idle sync.Pool } // of *canonicalWriter
 
 // maxIdle is the largest buffer, in bytes, that is kept for the next form.

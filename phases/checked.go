@@ -43,8 +43,8 @@ func (c Checked) Tool(inv *Invocation) string {
 // Covers reports whether action and metadata of the invocation are known to be strict, and of their form.
 func (c Checked) Covers(inv *Invocation) bool { return c.covers(inv) }
 
-// Compact reports whether that action is known to be written without white space between values, and with each string in
-// its shortest spelling.
+// Compact reports whether that action is known to be written without white space between values, and with each string
+// in its shortest spelling.
 func (c Checked) Compact(action jsontext.Value) bool {
 	return c.compact && sameMemory(c.action, action)
 }

@@ -3,8 +3,8 @@ package phases
 import "github.com/go-json-experiment/json/jsontext"
 
 // plainExec reports that judge has nothing to say of a call of exec: of its arguments, which hold no objects or arrays,
-// one alone is what a tool runs, and it stands where a command is looked for anyway. That is so of most calls. False says
-// nothing: judge reads the arguments then.
+// one alone is what a tool runs, and it stands where a command is looked for anyway. That is so of most calls. False
+// says nothing: judge reads the arguments then.
 func (inv *Invocation) plainExec(tool string) bool {
 	if tool != "exec" {
 		return false

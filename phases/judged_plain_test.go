@@ -14,11 +14,11 @@ import (
 func TestPlainCallsAreJudgedAsOthers(t *testing.T) {
 	plain, others := 0, 0
 	names := []string{"command", "cmd", "Command", "commands", "script", "code", "shell", "bash", "command_line",
-		"Bash-Command", "shell.command", "description", "timeout", "run_in_background", "c\\u006fmmand", "\u212aommand", "cwd",
-		"commandcommandcommandcommandcommand", "", "a b"}
+		"Bash-Command", "shell.command", "description", "timeout", "run_in_background", "c\\u006fmmand", "\u212aommand",
+		"cwd", "commandcommandcommandcommandcommand", "", "a b"}
 	harmless := []string{"description", "timeout", "cwd", "run_in_background", "a b"}
-	values := []string{`"ls"`, `"id"`, `"ls"`, `5`, `""`, `" "`, `"\n"`, `"\u0020x"`, `5`, `true`, `null`, `["ls","-l"]`, `[]`, `{}`,
-		`{"command":"ls"}`, `"/bin/bash"`, `"ls -l"`}
+	values := []string{`"ls"`, `"id"`, `"ls"`, `5`, `""`, `" "`, `"\n"`, `"\u0020x"`, `5`, `true`, `null`, `["ls","-l"]`,
+		`[]`, `{}`, `{"command":"ls"}`, `"/bin/bash"`, `"ls -l"`}
 	some := slices.Concat(names, slices.Repeat(harmless, 3))
 	random := rand.New(rand.NewPCG(1, 2))
 	of := func(list []string) string { return list[random.IntN(len(list))] }
@@ -61,7 +61,8 @@ func TestDigestsInBuffersThatAreUsedAgain(t *testing.T) {
 	var buffers Buffers
 	for _, action := range []string{
 		`{"tool":"exec","args":{"z":1,"a":[1.0,{"b":"\u0041","a":"\n"}]},"call_id":"c"}`, `{}`, `{"b":"` + strings.Repeat("x", 5000) +
-			`","a":1}`, `{"b":1,"a":{"d":1,"c":2}}`, `{"a":1e99999999999999999999}`, `{"duration_ms":1e99999999999999999999}`, `{"a":2}`,
+			`","a":1}`, `{"b":1,"a":{"d":1,"c":2}}`, `{"a":1e99999999999999999999}`, `{"duration_ms":1e99999999999999999999}`,
+		`{"a":2}`,
 	} {
 		want, wantErr := ActionDigest(Invocation{Phase: PreTool, Action: jsontext.Value(action)})
 		for range 3 {
@@ -106,7 +107,8 @@ func TestScopesOfOnePieceAreApart(t *testing.T) {
 		for _, one := range []*Scope{&s.FSRead, &s.FSWrite, &s.Net} {
 			_ = append(*one, "other")
 		}
-		if !slices.Equal(want.FSWrite, s.FSWrite.Normalize(ScopePath)) || !slices.Equal(want.Net, s.Net.Normalize(ScopeNet)) ||
+		if !slices.Equal(want.FSWrite, s.FSWrite.Normalize(ScopePath)) ||
+			!slices.Equal(want.Net, s.Net.Normalize(ScopeNet)) ||
 			!slices.Equal(want.Tools, s.Tools.Normalize(ScopeTool)) {
 			t.Errorf("%v, want %v", s, want)
 		}
@@ -130,7 +132,8 @@ func TestStringLen(t *testing.T) {
 func TestCompactDocuments(t *testing.T) {
 	for in, want := range map[string]bool{
 		`{"a":["\n\t\"\\",1.50,-0,1e3,true,null,{}],"b":"ä✓"}`: true, `{}`: true, `[]`: true, `"x"`: true, ` {}`: false,
-		`{} `: false, `{"a" :1}`: false, `{"a": 1}`: false, `{ "a":1}`: false, `{"a":1 }`: false, `[1 ]`: false, `[ 1]`: false,
+		`{} `: false, `{"a" :1}`: false, `{"a": 1}`: false, `{ "a":1}`: false, `{"a":1 }`: false, `[1 ]`: false,
+		`[ 1]`:   false,
 		`[1, 2]`: false, `{"a":1, "b":2}`: false, "{\n}": false, `[ ]`: false, `"\/"`: false, `"\u0041"`: false,
 		`["\ud83d\ude00"]`: false, `{"a":"\u001f"}`: false, `{"\n":1}`: false, `[1,]`: false,
 	} {

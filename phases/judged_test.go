@@ -182,8 +182,8 @@ func TestManyCommandsAreCut(t *testing.T) {
 func TestTheOrderOfMembersDoesNotChooseThePlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"command", "script", "path"})
-		names := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("abc/~0")), 0, 400, -1), maxJudged/2, 2*maxJudged,
-			rapid.ID[string]).Draw(t, "names")
+		names := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune("abc/~0")), 0, 400, -1), maxJudged/2,
+			2*maxJudged, rapid.ID[string]).Draw(t, "names")
 		members := make([]string, 0, 2*len(names))
 		for _, n := range names {
 			members = append(members, fmt.Sprintf(`%s:{"%s":"ls"}`, quote("o"+n), name.Draw(t, "name")),

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// wellFormed reports whether data is one strict JSON document in which objects and arrays nest at most maxDepth deep. It
-// passes over the bytes once. False says nothing: a name with an escape and whatever else is rare is left to the JSON
-// library, which also knows the place of a fault. wellFormed takes no document that the library refuses.
+// wellFormed reports whether data is one strict JSON document in which objects and arrays nest at most maxDepth deep.
+// It passes over the bytes once. False says nothing: a name with an escape and whatever else is rare is left to the
+// JSON library, which also knows the place of a fault. wellFormed takes no document that the library refuses.
 func wellFormed(data []byte, maxDepth int) bool {
 	right, _ := formOf(data, maxDepth)
 	return right

@@ -253,8 +253,8 @@ func TestBlocksGolden(t *testing.T) {
 	golden(t, "blocks.json", pretty(t, out))
 }
 
-// TestAnEmptyModelIsNoModel: OpenClaw goes on with the model that it had where a hook's has no name, so that the step is
-// blocked.
+// TestAnEmptyModelIsNoModel: OpenClaw goes on with the model that it had where a hook's has no name, so that the step
+// is blocked.
 func TestAnEmptyModelIsNoModel(t *testing.T) {
 	payload := payloadOf(t, "events.before_model_resolve")
 	for model, want := range map[string]bool{`"local/other"`: false, `""`: true, `" "`: true} {

@@ -39,7 +39,7 @@ func Daemon(p Places) (Report, error) {
 		}
 	}
 	if err != nil {
-		return Report{}, fmt.Errorf("Landlock: %w", err)
+		return Report{}, fmt.Errorf("confining by Landlock: %w", err)
 	}
 	return Report{PID: os.Getpid(), Landlock: version}, nil
 }

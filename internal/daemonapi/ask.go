@@ -32,8 +32,8 @@ func DialFrames(ctx context.Context, dir string) (Conn, error) {
 // it was for the next question, unless ctx has ended; after an error, which is ErrSick, it is of no use.
 // ctx bounds the exchange. Exchange is not safe for concurrent use on one connection.
 //
-// tells answers what the daemon asks meanwhile, if the question has FlagFiles. It may hang: the daemon does not wait for
-// it, and neither does Exchange. Nil: nothing may be asked.
+// tells answers what the daemon asks meanwhile, if the question has FlagFiles. It may hang: the daemon does not wait
+// for it, and neither does Exchange. Nil: nothing may be asked.
 func Exchange(ctx context.Context, conn Conn, question []byte, tells Teller) (FrameKind, []byte, error) {
 	_ = conn.SetDeadline(time.Time{}) // one of before
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Teller tells about files of the user of this process. Exchange calls its methods one at a time, each in a goroutine of
-// its own. They may hang.
+// Teller tells about files of the user of this process. Exchange calls its methods one at a time, each in a goroutine
+// of its own. They may hang.
 type Teller interface {
 	Look(path string) Found
 	Read(r Read) Content
@@ -40,8 +40,8 @@ func decodeAsked(b [FrameHeader]byte) (Header, error) {
 	return h, nil
 }
 
-// asked answers what a daemon asks about files in one exchange, each in a goroutine of its own: a file system that hangs
-// must not keep the verdict from coming.
+// asked answers what a daemon asks about files in one exchange, each in a goroutine of its own: a file system that
+// hangs must not keep the verdict from coming.
 type asked struct {
 	conn  Conn
 	tells Teller

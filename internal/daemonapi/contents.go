@@ -32,7 +32,8 @@ type Read struct {
 }
 
 func (r Read) sound() bool {
-	return r.For.Known() && r.Offset >= 0 && r.Offset <= maxOffset && r.Length >= 0 && r.Length <= MaxRead && Lookable(r.Path)
+	return r.For.Known() && r.Offset >= 0 && r.Offset <= maxOffset && r.Length >= 0 && r.Length <= MaxRead &&
+		Lookable(r.Path)
 }
 
 // AppendRead appends the body of a FrameRead to b.

@@ -69,7 +69,8 @@ func TestExchangeWithContents(t *testing.T) {
 		h, err = daemonapi.DecodeNamesHeader(header)
 		body, _ = daemonapi.ReadBody(c, h.Length)
 		names, berr := daemonapi.DecodeNames(body, l)
-		if err := errors.Join(err, berr); err != nil || !names.Told || !reflect.DeepEqual(names.Paths, []string{"/h/a/x", "/h/b/x"}) {
+		if err := errors.Join(err, berr); err != nil || !names.Told ||
+			!reflect.DeepEqual(names.Paths, []string{"/h/a/x", "/h/b/x"}) {
 			t.Errorf("%+v, %v", names, err)
 		}
 		_, _ = c.Write(verdictFrame())
@@ -92,12 +93,13 @@ func TestExchangeWithContents(t *testing.T) {
 		"a relative path":   {0x0c, askFrame(daemonapi.FrameRead, append(read[:14:14], "home"...))},
 		"a path with ..":    {0x0c, askFrame(daemonapi.FrameRead, append(read[:14:14], "/a/../b"...))},
 		"cut off":           {0x0c, askFrame(daemonapi.FrameRead, read[:13])},
-		"too long":          {0x0c, askFrame(daemonapi.FrameRead, append(read[:14:14], "/"+strings.Repeat("a", daemonapi.MaxPath)...))},
-		"no pattern":        {0x0c, askFrame(daemonapi.FrameList, nil)},
-		"a bad pattern":     {0x0c, askFrame(daemonapi.FrameList, []byte("\x03/a/["))},
-		"a flag":            {0x0c, []byte("\xbe\x01\x43\x01\x00\x00\x00\x03\x03/a")},
-		"an answer":         {0x0c, askFrame(daemonapi.FrameContent, []byte{1})},
-		"two at once":       {0x0c, append(askFrame(daemonapi.FrameRead, read), askFrame(daemonapi.FrameRead, read)...)},
+		"too long": {0x0c, askFrame(daemonapi.FrameRead, append(read[:14:14],
+			"/"+strings.Repeat("a", daemonapi.MaxPath)...))},
+		"no pattern":    {0x0c, askFrame(daemonapi.FrameList, nil)},
+		"a bad pattern": {0x0c, askFrame(daemonapi.FrameList, []byte("\x03/a/["))},
+		"a flag":        {0x0c, []byte("\xbe\x01\x43\x01\x00\x00\x00\x03\x03/a")},
+		"an answer":     {0x0c, askFrame(daemonapi.FrameContent, []byte{1})},
+		"two at once":   {0x0c, append(askFrame(daemonapi.FrameRead, read), askFrame(daemonapi.FrameRead, read)...)},
 	} {
 		err := telling(t, c.flags, hanging{}, func(conn net.Conn) { _, _ = conn.Write(append(c.sent, verdictFrame()...)) })
 		if !errors.Is(err, daemonapi.ErrSick) {
@@ -116,14 +118,15 @@ func (hanging) Read(daemonapi.Read) daemonapi.Content {
 	select {} // until the test ends
 }
 
-// FuzzContents: no bytes make the decoders of reads and lists panic, what they accept is written down as it came, and it
-// answers what was asked.
+// FuzzContents: no bytes make the decoders of reads and lists panic, what they accept is written down as it came, and
+// it answers what was asked.
 func FuzzContents(f *testing.F) {
 	r := daemonapi.Read{For: files.Script, Offset: 2, Length: 3, Path: "/a"}
 	l := daemonapi.List{For: files.Skill, Pattern: "/h/*/x"}
-	f.Add(daemonapi.AppendRead(nil, r), daemonapi.AppendContent(nil, r, daemonapi.Content{State: daemonapi.ContentFile, Size: 9,
-		Data: []byte("abc")}))
-	f.Add(daemonapi.AppendList(nil, l), daemonapi.AppendNames(nil, l, daemonapi.Names{Told: true, Paths: []string{"/h/a/x"}}))
+	f.Add(daemonapi.AppendRead(nil, r), daemonapi.AppendContent(nil, r,
+		daemonapi.Content{State: daemonapi.ContentFile, Size: 9, Data: []byte("abc")}))
+	f.Add(daemonapi.AppendList(nil, l), daemonapi.AppendNames(nil, l,
+		daemonapi.Names{Told: true, Paths: []string{"/h/a/x"}}))
 	f.Add([]byte("\x01\x01"), []byte("\x02\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, question, answer []byte) {
 		if r, err := daemonapi.DecodeRead(question); err == nil {

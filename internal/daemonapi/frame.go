@@ -90,7 +90,8 @@ func DecodeQuestion(b [FrameHeader]byte) (Header, error) {
 		return h, err
 	case !h.Kind.question():
 		return h, fmt.Errorf("%w: no question is of the kind 0x%02x", ErrFrame, byte(h.Kind))
-	case h.Flags&^(FlagWhole|FlagHeadless|FlagFiles|FlagContents) != 0 || h.Kind != FrameEvent && h.Flags&FlagHeadless != 0:
+	case h.Flags&^(FlagWhole|FlagHeadless|FlagFiles|FlagContents) != 0 || h.Kind != FrameEvent &&
+		h.Flags&FlagHeadless != 0:
 		return h, fmt.Errorf("%w: a question of the kind 0x%02x has no flags 0x%02x", ErrFrame, byte(h.Kind), byte(h.Flags))
 	case h.Flags&FlagContents != 0 && h.Flags&FlagFiles == 0:
 		return h, fmt.Errorf("%w: a client that tells what files hold tells of links, too", ErrFrame)

@@ -35,7 +35,8 @@ func TestLookAt(t *testing.T) {
 }
 
 // looking serves one exchange with looks, and returns what Exchange makes of it.
-func looking(t *testing.T, look func(string) daemonapi.Found, daemon func(net.Conn)) (daemonapi.FrameKind, []byte, error) {
+func looking(t *testing.T, look func(string) daemonapi.Found, daemon func(net.Conn)) (daemonapi.FrameKind, []byte,
+	error) {
 	t.Helper()
 	here, there := net.Pipe()
 	defer here.Close()
@@ -113,7 +114,8 @@ func TestExchangeWithLooks(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err = looking(t, nil, func(c net.Conn) { _, _ = c.Write(lookFrame("/a")) }); !errors.Is(err, daemonapi.ErrSick) {
+	if _, _, err = looking(t, nil, func(c net.Conn) { _, _ = c.Write(lookFrame("/a")) }); !errors.Is(err,
+		daemonapi.ErrSick) {
 		t.Errorf("asked without being able to look: %v", err)
 	}
 }

@@ -46,8 +46,8 @@ func PeerError(format string, args ...any) error {
 // DialTime bounds how long connecting takes.
 const DialTime = 5 * time.Second
 
-// placeTime is how long a caller of the machine's daemon waits while another user's connections take all places of those
-// who wait to be accepted. The daemon makes some free within milliseconds.
+// placeTime is how long a caller of the machine's daemon waits while another user's connections take all places of
+// those who wait to be accepted. The daemon makes some free within milliseconds.
 const placeTime = 2 * time.Second
 
 // Socket connects to the daemon's socket, and to nothing else: the socket and its directory
@@ -57,8 +57,9 @@ const placeTime = 2 * time.Second
 type Socket struct {
 	Path string
 
-	UID  int                             // the user; a test puts another one
-	Wait time.Duration                   // for a place, where all that wait to be accepted are taken; at least 1 ms, or none
+	UID int // the user; a test puts another one
+	// for a place, where all that wait to be accepted are taken; at least 1 ms, or none
+	Wait time.Duration
 	Peer func(syscall.Conn) (int, error) // who listens at the other end
 }
 

@@ -25,6 +25,7 @@ func Names(path string, fi os.FileInfo) (bool, error) {
 		if err != nil {
 			return false, &os.PathError{Op: "stat", Path: path, Err: err}
 		}
+		//nolint:unconvert // Dev is an int32 on macOS
 		return uint64(st.Dev) == uint64(mine.Dev) && st.Ino == mine.Ino, nil
 	}
 }

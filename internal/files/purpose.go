@@ -1,7 +1,7 @@
 package files
 
-// Purpose is what a file is read for. A caller that tells a daemon about its own files decides by it which ones it tells.
-// The numbers stand on the wire.
+// Purpose is what a file is read for. A caller that tells a daemon about its own files decides by it which ones it
+// tells. The numbers stand on the wire.
 type Purpose byte
 
 // Purposes. The zero value is none.

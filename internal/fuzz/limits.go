@@ -41,8 +41,8 @@ func (f *fuzzer) out(ctx context.Context) func() bool {
 	return func() bool { return ctx.Err() != nil || f.o.Time > 0 && time.Since(f.started) >= f.o.Time }
 }
 
-// spent reports whether the search has had its runs, those on their way included. What it leaves, rerun uses up: together
-// they make exactly Options.Runs.
+// spent reports whether the search has had its runs, those on their way included. What it leaves, rerun uses up:
+// together they make exactly Options.Runs.
 func (f *fuzzer) spent(running int) bool {
 	return f.o.Runs > 0 && f.runs+running+f.reruns() >= f.o.Runs
 }

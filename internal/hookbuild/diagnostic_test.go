@@ -80,8 +80,10 @@ func TestColumnsAreCharacters(t *testing.T) {
 		unit   unit
 		want   int
 	}{
-		{"abc", 2, inBytes, 2}, {"abc", 0, inBytes, 0}, {"éx", 3, inBytes, 2}, {"éx", 2, inCharacters, 2}, {"éx", 2, inUTF16, 2},
-		{"😀x", 5, inBytes, 2}, {"😀x", 3, inUTF16, 2}, {"\t\tx", 3, inBytes, 3}, {"ab", 3, inBytes, 3}, {"\xffx", 2, inBytes, 2},
+		{"abc", 2, inBytes, 2}, {"abc", 0, inBytes, 0}, {"éx", 3, inBytes, 2}, {"éx", 2, inCharacters, 2},
+		{"éx", 2, inUTF16, 2},
+		{"😀x", 5, inBytes, 2}, {"😀x", 3, inUTF16, 2}, {"\t\tx", 3, inBytes, 3}, {"ab", 3, inBytes, 3},
+		{"\xffx", 2, inBytes, 2},
 	} {
 		if got := characters(c.line, c.column, c.unit); got != c.want {
 			t.Errorf("%q %d: %d, want %d", c.line, c.column, got, c.want)

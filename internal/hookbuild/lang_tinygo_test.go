@@ -49,7 +49,8 @@ func TestTinyGoTargets(t *testing.T) {
 			t.Fatalf("%q: %+v %v", target, r, err)
 		}
 		words := " " + args() + " "
-		for _, word := range []string{"-target=" + want, "-buildmode=c-shared", "-scheduler=none", "-gc=leaking", "-no-debug"} {
+		for _, word := range []string{"-target=" + want, "-buildmode=c-shared", "-scheduler=none", "-gc=leaking",
+			"-no-debug"} {
 			if !strings.Contains(words, " "+word+" ") {
 				t.Errorf("%q: no %s in%s", target, word, words)
 			}
@@ -66,7 +67,8 @@ func TestTinyGoRefuses(t *testing.T) {
 	}{
 		{"too old", "tinygo version 0.33.0 linux/amd64", "go", Options{}, ErrTool, "TinyGo 0.33.0 does not know"},
 		{"unknown target", "tinygo version 0.40.1", "go", Options{Target: "wasm"}, ErrSource, "wasm-unknown, wasip1"},
-		{"two compilers", "tinygo version 0.40.1", "go", Options{Target: "wasip1", StandardGo: true}, ErrSource, "not to be used"},
+		{"two compilers", "tinygo version 0.40.1", "go", Options{Target: "wasip1", StandardGo: true}, ErrSource,
+			"not to be used"},
 		{"a hook in C", "tinygo version 0.40.1", "c", Options{Target: "wasip1"}, ErrSource, "the hook is in c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

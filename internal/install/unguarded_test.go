@@ -117,12 +117,14 @@ func upgradeRound(t *testing.T, dir trust.Dir, n int, second []byte, host *belay
 		}
 		return errors.Join(err, host.Reload(t.Context()))
 	}
-	if err := apply(install.PlanUpgrade(t.Context(), dir, install.UpgradeRequest{Name: "guard", File: second})); err != nil {
+	if err := apply(install.PlanUpgrade(t.Context(), dir, install.UpgradeRequest{Name: "guard",
+		File: second})); err != nil {
 		t.Fatal(err)
 	}
 	bad := map[string]install.UpgradeRequest{
-		"no module":    {File: []byte("no module")},
-		"asks more":    {File: guardVersion(t, fmt.Sprintf("2.0.%d", n), `,{"name":"state_put"}`), Allow: []string{"no_such"}},
+		"no module": {File: []byte("no module")},
+		"asks more": {File: guardVersion(t, fmt.Sprintf("2.0.%d", n), `,{"name":"state_put"}`),
+			Allow: []string{"no_such"}},
 		"another hook": {Module: "builtin:strip-ansi"},
 		"older":        {File: guardVersion(t, "0.9.0", "")},
 	}

@@ -258,8 +258,8 @@ func (u *Upgrade) fits(dir string, now *loader.Info) error {
 				u.To.Version)
 		}
 	}
-	r := Request{Name: b.Name, Module: u.request.Module, Phases: b.Phases, Priority: b.Priority, Allow: u.target, Tier: b.Tier,
-		Config: b.Config, Mode: b.Mode}
+	r := Request{Name: b.Name, Module: u.request.Module, Phases: b.Phases, Priority: b.Priority, Allow: u.target,
+		Tier: b.Tier, Config: b.Config, Mode: b.Mode}
 	_, err := r.binding(now)
 	return err
 }

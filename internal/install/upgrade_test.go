@@ -77,9 +77,10 @@ func TestUpgradeRefused(t *testing.T) {
 		want string
 		also []install.Weakening // accepts it
 	}{
-		"no module":  {plain, []byte("x"), "not a WebAssembly binary", nil},
-		"other hook": {plain, guard(t, "test/other", "1.0.0", "", object), "another hook", []install.Weakening{install.OtherHook}},
-		"older":      {plain, guard(t, "test/guard", "0.9.9", "", object), "older", []install.Weakening{install.Older}},
+		"no module": {plain, []byte("x"), "not a WebAssembly binary", nil},
+		"other hook": {plain, guard(t, "test/other", "1.0.0", "", object), "another hook",
+			[]install.Weakening{install.OtherHook}},
+		"older": {plain, guard(t, "test/guard", "0.9.9", "", object), "older", []install.Weakening{install.Older}},
 		"another schema": {plain, guard(t, "test/guard", "1.1.0", "",
 			`,"config_schema":{"type":"object","additionalProperties":false,"properties":{"x":{}}}`), "additional properties", nil},
 		"less trust": {signed, guard(t, "acme/guard", "9.0.0", "", ""), "sandboxed",
@@ -103,8 +104,8 @@ func TestUpgradeRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := install.PlanUpgrade(t.Context(), state(plain(t)), install.UpgradeRequest{Name: "nothing"}); !errors.Is(err,
-		loader.ErrUnknownHook) {
+	if _, err := install.PlanUpgrade(t.Context(), state(plain(t)),
+		install.UpgradeRequest{Name: "nothing"}); !errors.Is(err, loader.ErrUnknownHook) {
 		t.Errorf("an unknown binding: %v", err)
 	}
 }

@@ -69,7 +69,8 @@ func TestDerive(t *testing.T) {
 
 // Only the reviewers that system.yaml names for the user can decide their questions.
 func TestReviewers(t *testing.T) {
-	f, _ := derive(t, layers.Sources{Organisation: []byte(organisation), Dir: "/etc/belay", Reviewers: []string{"dave", "eve"}})
+	f, _ := derive(t, layers.Sources{Organisation: []byte(organisation), Dir: "/etc/belay",
+		Reviewers: []string{"dave", "eve"}})
 	if len(f.Reviewers) != 1 || f.Reviewers[0].Name != "dave" {
 		t.Errorf("%+v", f.Reviewers)
 	}

@@ -25,7 +25,10 @@ func drawn(t *rapid.T, who string) map[string]any {
 		return rapid.SampledFrom([]string{"allow", "ask", "block"}).Draw(t, who+" "+what)
 	}
 	sub := func(what string, all ...string) []string {
-		return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return rapid.Bool().Draw(t, who+" "+what+" without "+s) })
+		return slices.DeleteFunc(slices.Clone(all), func(s string) bool {
+			return rapid.Bool().Draw(t,
+				who+" "+what+" without "+s)
+		})
 	}
 	prefix := ""
 	if who == "user" {

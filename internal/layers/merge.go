@@ -59,9 +59,9 @@ func restrict(out, user *config.File) (keyLayers, error) {
 	return from, nil
 }
 
-// addHooks binds the user's hooks behind all others. A hook that was asked and says nothing has judged the action: where
-// the organisation's default is more than allow, a user's hook would take its place, and keeps it instead. What such
-// hooks annotate is kept apart.
+// addHooks binds the user's hooks behind all others. A hook that was asked and says nothing has judged the action:
+// where the organisation's default is more than allow, a user's hook would take its place, and keeps it instead. What
+// such hooks annotate is kept apart.
 func addHooks(out, user *config.File) error {
 	if len(user.Hooks) == 0 {
 		return nil

@@ -73,7 +73,8 @@ func TestUserLayer(t *testing.T) {
 	if got := f.Scopes; !slices.Equal(got.FSWrite, phases.Scope{"/repo/mine/**"}) || got.Net == nil || len(got.Net) != 0 {
 		t.Errorf("%+v", got)
 	}
-	if f.Default[phases.Spawn] != phases.Ask || f.Default[phases.PreTool] != phases.Ask || f.UnknownTools != phases.Block ||
+	if f.Default[phases.Spawn] != phases.Ask || f.Default[phases.PreTool] != phases.Ask ||
+		f.UnknownTools != phases.Block ||
 		!slices.Equal(f.KnownTools, phases.Scope{"mcp:github:read"}) {
 		t.Errorf("%v, %v, %v", f.Default, f.UnknownTools, f.KnownTools)
 	}
@@ -107,7 +108,8 @@ func TestUserLayer(t *testing.T) {
 	// What hooks of the user's annotate is kept apart from those of the organisation, also where a file says otherwise.
 	said := s
 	said.Organisation = []byte(strings.ReplaceAll(floor, "capabilities: [block]", "capabilities: [annotate], apart: true"))
-	said.User = []byte(strings.ReplaceAll(mine, "capabilities: [block,", "apart: false\n    capabilities: [annotate, block,"))
+	said.User = []byte(strings.ReplaceAll(mine, "capabilities: [block,",
+		"apart: false\n    capabilities: [annotate, block,"))
 	f, _ = derive(t, said)
 	for _, b := range f.Hooks {
 		if own := strings.HasPrefix(b.Name, layers.UserPrefix); b.Apart != own {
@@ -117,7 +119,10 @@ func TestUserLayer(t *testing.T) {
 
 	// Where the organisation's default asks or blocks, a hook of the user's leaves it to decide.
 	s.User = []byte(strings.ReplaceAll(string(s.User), "phases: [pre_tool]", "phases: [pre_tool, spawn]"))
-	if f, _ := derive(t, s); !slices.ContainsFunc(f.Hooks, func(b config.Binding) bool { return b.Name == "user-strict" && b.KeepsDefault }) {
+	if f, _ := derive(t, s); !slices.ContainsFunc(f.Hooks, func(b config.Binding) bool {
+		return b.Name == "user-strict" &&
+			b.KeepsDefault
+	}) {
 		t.Errorf("user-strict takes the place of the default in spawn: %+v", f.Hooks)
 	}
 
@@ -209,7 +214,8 @@ func TestUserFilesThatDoMore(t *testing.T) {
 		}
 	}
 	org := strings.Replace(floor, "priority: -10", "priority: -1000", 1)
-	if _, err := layers.Derive(sources(org, mine)); err == nil || !strings.Contains(err.Error(), "none can run behind it") {
+	if _, err := layers.Derive(sources(org, mine)); err == nil ||
+		!strings.Contains(err.Error(), "none can run behind it") {
 		t.Errorf("behind a hook of the least priority: %v", err)
 	}
 	many := "version: belay/v1\nhooks:\n" + strings.Repeat("- {name: user-N, module: builtin:command-guard, phases: [pre_tool], capabilities: []}\n", 17)

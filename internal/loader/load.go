@@ -137,8 +137,9 @@ func (l *Loader) Load(ctx context.Context, spec kernel.BindingSpec) (*kernel.Loa
 // loadedOf describes a hook that is ready to run to the kernel.
 func loadedOf(c *candidate, module *sandbox.Module, held []string) *kernel.Loaded {
 	return &kernel.Loaded{
-		Hook: &moduleHook{module: module, initSeed: initSeed(c.file.Sum())}, Digest: c.info.Digest, Version: c.manifest.Version,
-		Tier: c.tier, Signer: c.signer, Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports,
+		Hook: &moduleHook{module: module, initSeed: initSeed(c.file.Sum())}, Digest: c.info.Digest,
+		Version: c.manifest.Version,
+		Tier:    c.tier, Signer: c.signer, Phases: c.info.Phases, Mutates: c.manifest.Mutates, Imports: c.info.Imports,
 		Capabilities: held, Match: c.manifest.Match, Notes: c.notes,
 		Close: func() error { module.Close(); return nil }, EndsItself: true,
 		Budget: tiers.Budget{

@@ -267,7 +267,8 @@ func TestBuiltRulesAreKept(t *testing.T) {
 	}
 	engine := engine(t)
 	name := fmt.Sprintf("%x %s %s", sha256.Sum256([]byte(oneRule("the first"))), rules.Judges, engine.Digest)
-	if err := sealcache.Open(kept, key, sealcache.Builder(), sealcache.Use{Purpose: "belay built rules 1", Entries: 32}).Put(name, append([]byte{1}, anotherModule(t)...)); err != nil {
+	if err := sealcache.Open(kept, key, sealcache.Builder(), sealcache.Use{Purpose: "belay built rules 1",
+		Entries: 32}).Put(name, append([]byte{1}, anotherModule(t)...)); err != nil {
 		t.Fatal(err)
 	}
 	h := host()

@@ -55,7 +55,8 @@ func TestServerThatChangesItsTools(t *testing.T) {
 			t.Fatalf("%s: %s", how, got)
 		}
 		var held *kernel.ToolHeld
-		for until := time.Now().Add(10 * time.Second); held == nil && time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		for until := time.Now().Add(10 * time.Second); held == nil &&
+			time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
 			_, err := call(t, set, "pid", "{}")
 			errors.As(err, &held)
 		}

@@ -7,7 +7,8 @@ import (
 )
 
 // Of returns the candidate that differs least from the word, or "" when none is near: letter case and the
-// characters - _ . and / do not count, one letter of four may be wrong, and a letter may have changed places with the next.
+// characters - _ . and / do not count, one letter of four may be wrong, and a letter may have changed places with the
+// next.
 func Of(word string, candidates []string) string {
 	best, least := "", 0
 	w := plain(word)

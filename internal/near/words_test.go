@@ -8,7 +8,8 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	words := []string{"name", "module", "priority", "capabilities", "config_file", "match", "mode", "pre_tool", "post_tool"}
+	words := []string{"name", "module", "priority", "capabilities", "config_file", "match", "mode", "pre_tool",
+		"post_tool"}
 	for word, want := range map[string]string{
 		"nmae": "name", "nam": "name", "priorty": "priority", "capabilites": "capabilities", "configFile": "config_file",
 		"config-file": "config_file", "Module": "module", "moduls": "module", "pretool": "pre_tool", "posttool": "post_tool",
@@ -30,7 +31,8 @@ func TestTexts(t *testing.T) {
 	if got := near.Question("priority", []string{"priority"}); got != "" {
 		t.Error(got)
 	}
-	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"}} {
+	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"a", "b"},
+		"a, b and c": {"a", "b", "c"}} {
 		if got := near.List(words); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

@@ -18,7 +18,8 @@ func Runtimes() []string {
 	return out
 }
 
-// DirectoryOf returns the runtime's own directory by the path of a log in it. "" where no log of the runtime is named so.
+// DirectoryOf returns the runtime's own directory by the path of a log in it. "" where no log of the runtime is named
+// so.
 func DirectoryOf(runtime, log string) string {
 	kind, ok := runtimes()[runtime]
 	if !ok || kind.rows != nil || !filepath.IsAbs(log) {

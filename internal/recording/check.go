@@ -14,7 +14,8 @@ import (
 const maxFigure = 1 << 50
 
 var (
-	token  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`) }) // sources, kinds, passes, modes
+	// sources, kinds, passes, modes
+	token  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z`) })
 	digest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\A[A-Za-z0-9]+:[A-Za-z0-9]{1,128}\z`) })
 )
 

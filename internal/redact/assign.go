@@ -97,7 +97,8 @@ func (d *detector) findNamed(s string, names []int32, add func(kind string, from
 		at := i + 1
 		if s[i] == ' ' {
 			// "--password value", "PASSWORD 'value'", "login x password y", "_authToken value"
-			if !flag && !column && !lineOfConfig(name) && !netrcOrSQL(s, from, at, login >= from-maxEntry) && !ipsec(s, name, at) {
+			if !flag && !column && !lineOfConfig(name) && !netrcOrSQL(s, from, at, login >= from-maxEntry) &&
+				!ipsec(s, name, at) {
 				continue
 			}
 		}
@@ -303,7 +304,8 @@ func nameEnd(s string, i int) int {
 	return end
 }
 
-// dottedI is the first byte of U+0130, the one letter beyond ASCII whose lower case is a letter of the words login and machine.
+// dottedI is the first byte of U+0130, the one letter beyond ASCII whose lower case is a letter of the words login
+// and machine.
 const dottedI = 0xc4
 
 // hasParts reports whether a - or _ stands behind the last blank.

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// census is what a first pass over a text tells: which bytes it has, where runs of characters stand that are long enough
-// for a token, and where a name that may be telling ends. Nearly all detectors look there alone, so that most bytes of
-// a text are looked at once.
+// census is what a first pass over a text tells: which bytes it has, where runs of characters stand that are long
+// enough for a token, and where a name that may be telling ends. Nearly all detectors look there alone, so that most
+// bytes of a text are looked at once.
 type census struct {
 	seen     [256]bool
 	size     int
@@ -116,8 +116,8 @@ func (c *census) open(s string) {
 	}
 }
 
-// run notes the runs that end in the block at s[at:]; from is where the open one begins. It returns where the run begins
-// that the block leaves open.
+// run notes the runs that end in the block at s[at:]; from is where the open one begins. It returns where the run
+// begins that the block leaves open.
 func (c *census) run(at, from int, gaps uint64) int {
 	last := at + bits.TrailingZeros64(gaps)
 	if last-from >= leastRun {

@@ -37,7 +37,8 @@ func TestDesksAreForOne(t *testing.T) {
 			rec := NewRecord()
 			for n := range 50 {
 				secret := fmt.Sprintf("Zk3vQ9xWb7TnRf2LpY%02d%03d", g, n)
-				out, masked, err := rec.JSON(r, jsontext.Value(`{"password":"`+secret+`","b":"a \u0041 `+strings.Repeat("x", n)+`"}`))
+				out, masked, err := rec.JSON(r, jsontext.Value(`{"password":"`+secret+`","b":"a \u0041 `+strings.Repeat("x",
+					n)+`"}`))
 				if err != nil || len(masked) != 1 || strings.Contains(string(out), secret) {
 					t.Errorf("%s: %v %v", out, masked, err)
 				}

@@ -20,8 +20,8 @@ func (d *detector) encoded(s string, runs []span, add func(kind string, from, to
 	}
 }
 
-// encodedIn is encoded for the bodies that begin at s[i:] in one run. It returns where to go on, and where the last body
-// of several lines ended.
+// encodedIn is encoded for the bodies that begin at s[i:] in one run. It returns where to go on, and where the last
+// body of several lines ended.
 func (d *detector) encodedIn(s string, r span, i, joined int, add func(kind string, from, to int)) (int, int) {
 	for i < r.to {
 		if !baseByte[s[i]] {
@@ -251,8 +251,8 @@ func (d *detector) dumpedIn(s string, r span, add func(kind string, from, to int
 	}
 }
 
-// nextRun returns the next run of least or more bytes of a class that begins at s[at:]; it ends at 0 when there is none.
-// Each such run has one at every leastth place, so that most of a text is stepped over.
+// nextRun returns the next run of least or more bytes of a class that begins at s[at:]; it ends at 0 when there is
+// none. Each such run has one at every leastth place, so that most of a text is stepped over.
 func nextRun(s string, at int, class *[256]bool, least int) span {
 	for i := at + least - 1; i < len(s); {
 		from := i + 1 // of the run that ends at s[i]

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// harmlessWays times harmlessSets digests of 16 bytes are kept: 128 KiB, whatever comes in. Texts outside of the lengths
-// are looked through each time: short ones cost less than a digest, and long ones seldom come again.
+// harmlessWays times harmlessSets digests of 16 bytes are kept: 128 KiB, whatever comes in. Texts outside of the
+// lengths are looked through each time: short ones cost less than a digest, and long ones seldom come again.
 const (
 	harmlessSets = 2048
 	harmlessWays = 4

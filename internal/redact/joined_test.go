@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// between is what stands between texts of which one look tells which may hold a secret; the built-in redact-secret joins
-// them by it (examples-wasm/redact-secret/src/together.rs).
+// between is what stands between texts of which one look tells which may hold a secret; the built-in redact-secret
+// joins them by it (examples-wasm/redact-secret/src/together.rs).
 const between = "\n\x1e\n"
 
 // A text that holds a secret by itself is touched by a finding when it stands among others, whichever these are: a

@@ -5,14 +5,15 @@ import "strings"
 // literals is a bit for each of the literals that a text has.
 type literals uint64
 
-// literalWindow is how many bytes of a literal are looked for, and no literal is shorter: two bytes of the text in three
-// tell whether one is there.
+// literalWindow is how many bytes of a literal are looked for, and no literal is shorter: two bytes of the text in
+// three tell whether one is there.
 const literalWindow = 4
 
 // literalList are the fixed texts without which a detector of programs, files or keys finds nothing; read only. Each is
 // looked for by the part of it whose pairs of letters are the least common.
 var literalList = func() []string {
-	list := []string{"curl", "http", "printenv ", "echo $", `echo "$`, "alias set ", "createUser ", `form-data; name="`, "WIFI:",
+	list := []string{"curl", "http", "printenv ", "echo $", `echo "$`, "alias set ", "createUser ", `form-data; name="`,
+		"WIFI:",
 		"@tcp(", "@unix(", "PASSWORD FOR ", "chpasswd", "TRUE\t", "FALSE\t", "kind: Secret", `"Secret"`, "PRIVATE KEY",
 		"Static key V1", "SECRET KEY", "Private-Lines:"}
 	for _, f := range programFlags {

@@ -34,7 +34,8 @@ func TestFourGroups(t *testing.T) {
 	for range 3000 {
 		var b strings.Builder
 		for range 20 + g.IntN(60) {
-			b.WriteString(g.pick("abcd ", "abcd ", "abcd ", "abcd abcd ", "abcd abcd abcd ", "abc ", "abcde ", "Abcd ", "abcd", " ", "\n", ".", "(", "app password "))
+			b.WriteString(g.pick("abcd ", "abcd ", "abcd ", "abcd abcd ", "abcd abcd abcd ", "abc ", "abcde ", "Abcd ", "abcd",
+				" ", "\n", ".", "(", "app password "))
 		}
 		s := " " + b.String()
 		var groups fourGroups

@@ -24,9 +24,11 @@ func TestShown(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"$ printenv HOME\n/home/dev\n", "$ printenv API_KEY\n$ echo done\n", "$ echo $PATH\n/usr/bin:/bin\n", "echo $TOKEN\nthe token is unset",
+		"$ printenv HOME\n/home/dev\n", "$ printenv API_KEY\n$ echo done\n", "$ echo $PATH\n/usr/bin:/bin\n",
+		"echo $TOKEN\nthe token is unset",
 		"alias set ll 'ls -l'", "git alias set co checkout branch name", "createUser(name, SHA256)", "createUser monitor SHA",
-		"the app password page has four words in each line", "see pw hash above", "a = 1 & b = 2", "https://a.example/?q=cats&dogs=1",
+		"the app password page has four words in each line", "see pw hash above", "a = 1 & b = 2",
+		"https://a.example/?q=cats&dogs=1",
 	} {
 		if out, _ := r.Text(text); out != text {
 			t.Errorf("changed: %q to %q", text, out)

@@ -2,8 +2,8 @@ package redact
 
 import "strings"
 
-// Few words of a text end as a telling name does. The last three characters before a separator tell, each of them as one
-// of 32 symbols: a letter in either case, a digit, a character that joins the parts of a name, or any other.
+// Few words of a text end as a telling name does. The last three characters before a separator tell, each of them as
+// one of 32 symbols: a letter in either case, a digit, a character that joins the parts of a name, or any other.
 const (
 	symbolDigit = 26
 	symbolJoin  = 27

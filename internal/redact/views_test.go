@@ -135,8 +135,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestTextsWithoutAView: a text in which nothing is escaped or split is not copied, whatever marks are in it; most are of
-// this kind.
+// TestTextsWithoutAView: a text in which nothing is escaped or split is not copied, whatever marks are in it; most
+// are of this kind.
 func TestTextsWithoutAView(t *testing.T) {
 	for text, want := range map[string]bool{
 		"": false, "plain words": false, `a="b" c='d'`: false, "it's": false, "a=b\nc=d": false, "=\na": false,

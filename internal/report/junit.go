@@ -34,6 +34,6 @@ func junitFailure(changes []Change) *junit.Text {
 	for _, c := range changes {
 		fmt.Fprintf(&b, "%s %s\n  was: %s\n  is:  %s\n", c.What, c.Where, c.Was, c.Is)
 	}
-	return &junit.Text{Type: page.Visible(changes[0].What), Message: page.Visible(changes[0].What + " " + changes[0].Where),
-		Detail: page.Visible(b.String())}
+	return &junit.Text{Type: page.Visible(changes[0].What), Message: page.Visible(changes[0].What + " " +
+		changes[0].Where), Detail: page.Visible(b.String())}
 }

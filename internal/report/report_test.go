@@ -179,8 +179,8 @@ func TestReportShowsWhatNewHooksCost(t *testing.T) {
 		}
 	}
 	want := []report.Row{
-		{Hook: "ask-push", Turns: 2, Only: report.RowNow, Fuel: report.Pair{Now: 6_666_666}, Most: report.Pair{Now: 3_333_333},
-			Memory: report.Pair{Now: 5 << 20}},
+		{Hook: "ask-push", Turns: 2, Only: report.RowNow, Fuel: report.Pair{Now: 6_666_666},
+			Most: report.Pair{Now: 3_333_333}, Memory: report.Pair{Now: 5 << 20}},
 		{Hook: "fresh", Turns: 2, Only: report.RowNew, Fuel: report.Pair{Now: 3_333_333}, Most: report.Pair{Now: 2_222_222},
 			Memory: report.Pair{Now: 3 << 20}},
 		{Hook: "left", Turns: 2, Only: report.RowGone, Fuel: report.Pair{Base: 4_444_444},

@@ -140,8 +140,8 @@ func (p *bare) release(inv *invocation) {
 // bareUses is how often a bare instance is used: what it leaves in memory is never taken back.
 const bareUses = 200
 
-// BenchmarkTurn: a run on a pooled and on a fresh instance, against the bare call of the same function in the engine, on
-// one instance that is used again, neither metered nor reset. The three take turns.
+// BenchmarkTurn: a run on a pooled and on a fresh instance, against the bare call of the same function in the engine,
+// on one instance that is used again, neither metered nor reset. The three take turns.
 func BenchmarkTurn(b *testing.B) {
 	best, none := ResetCopy, ResetNone
 	pooled, fresh := open(b, Options{reset: &best}), open(b, Options{reset: &none})

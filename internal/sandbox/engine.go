@@ -153,7 +153,8 @@ func (e *Engine) remove(m *Module) {
 	}
 }
 
-// share returns code that is there already and counts its new user; nil where there is none. Coverage is a module's own.
+// share returns code that is there already and counts its new user; nil where there is none. Coverage is a module's
+// own.
 func (e *Engine) share(key codeKey, opts *LoadOptions) *code {
 	e.mu.Lock()
 	defer e.mu.Unlock()

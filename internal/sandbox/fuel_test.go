@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testdata/fuel.txt was written before instances were pooled and restored (b7c2781e, the last change of the cost table): a run costs to the unit what it
-// cost then, and ends as it did, however the engine makes its instance. The second run of each takes the image, the
-// third begins with it.
+// testdata/fuel.txt was written before instances were pooled and restored (b7c2781e, the last change of the cost
+// table): a run costs to the unit what it cost then, and ends as it did, however the engine makes its instance. The
+// second run of each takes the image, the third begins with it.
 func TestFuelIsAsItWas(t *testing.T) {
 	want, err := os.ReadFile("testdata/fuel.txt")
 	if err != nil {

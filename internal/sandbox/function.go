@@ -51,8 +51,8 @@ func (f *function) stackSize() int {
 	return 0
 }
 
-// stack is the field of a function that is its stack, as it is at any time: bytes of the compiler's code, or words of the
-// interpreter; neither where the engine has none between calls.
+// stack is the field of a function that is its stack, as it is at any time: bytes of the compiler's code, or words of
+// the interpreter; neither where the engine has none between calls.
 type stack struct {
 	bytes *[]byte
 	words *[]uint64

@@ -46,7 +46,7 @@ type LoadError struct {
 
 // Error gives class and text, never the cause. The text of ErrModule has a class of its own.
 func (e *LoadError) Error() string {
-	if e.Class == ErrModule {
+	if errors.Is(e.Class, ErrModule) {
 		return e.Text
 	}
 	return e.Class.Error() + ": " + e.Text

@@ -41,8 +41,8 @@ func preparedEntries(t *testing.T, dir string) []string {
 	return out
 }
 
-// What the cache has of a file is what parsing, checking and metering make of it, to the last byte, and a module that is
-// made of it runs as the other one.
+// What the cache has of a file is what parsing, checking and metering make of it, to the last byte, and a module that
+// is made of it runs as the other one.
 func TestPreparedModulesAreAsNewOnes(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.wasm")
 	if err != nil || len(files) < 15 {

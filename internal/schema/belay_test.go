@@ -102,8 +102,10 @@ recordings:
 // What the decoder of belay.yaml finds and a schema cannot say: what one member means for another far
 // away, and what is inside of texts.
 func beyondBelay(err error) bool {
-	for _, s := range []string{"no hook is bound as", "is bound twice", "contradicts", "not an RE2 pattern", "matches no known tool",
-		"is a duration", "is a time such as", "is a size such as", "must be the absolute path of a file", "capability:", "scope: ", "scope /", "must be at least twice", "must be a network",
+	for _, s := range []string{"no hook is bound as", "is bound twice", "contradicts", "not an RE2 pattern",
+		"matches no known tool",
+		"is a duration", "is a time such as", "is a size such as", "must be the absolute path of a file", "capability:",
+		"scope: ", "scope /", "must be at least twice", "must be a network",
 		"is not a header", "is not a URL", "listed twice"} {
 		if strings.Contains(err.Error(), s) {
 			return true

@@ -184,7 +184,8 @@ func namedScripts(document, key string, names []string) (lines []string) {
 	}
 	all := slices.ContainsFunc(names, func(name string) bool { return strings.ContainsAny(name, "*$") })
 	for name, raw := range scripts {
-		if !all && !slices.ContainsFunc(names, func(n string) bool { return name == n || name == "pre"+n || name == "post"+n }) {
+		wanted := func(n string) bool { return name == n || name == "pre"+n || name == "post"+n }
+		if !all && !slices.ContainsFunc(names, wanted) {
 			continue
 		}
 		var one string
@@ -281,8 +282,8 @@ func unitLines(text string, args []string) []string {
 	return lines
 }
 
-// yamlLines returns the texts for a shell in a file of tasks or hooks: items of lists, the values of a few keys, and the
-// lines of blocks.
+// yamlLines returns the texts for a shell in a file of tasks or hooks: items of lists, the values of a few keys, and
+// the lines of blocks.
 func yamlLines(text string, _ []string) (lines []string) {
 	block := -1 // the indentation of the key whose block goes on
 	for line := range strings.Lines(text) {
@@ -345,8 +346,8 @@ func hooksOf(verb string) []string {
 	return nil
 }
 
-// gitHooks walks the hooks that the text has written and that a verb of git runs: in a directory called hooks or .husky,
-// or where the text has set core.hooksPath to.
+// gitHooks walks the hooks that the text has written and that a verb of git runs: in a directory called hooks or
+// .husky, or where the text has set core.hooksPath to.
 func (w *walker) gitHooks(e *env, verb string, h handed) {
 	if len(w.files) == 0 {
 		return

@@ -17,8 +17,8 @@ var (
 	reasonParts = regexp.MustCompile(` \([a-z-]+\); `)
 )
 
-// Each reason names who acts, in one sentence that is not long; it says no word twice and nothing of how the guard works
-// by itself: a program in Python that reads a file is no "cat", and one that empties it is no ":".
+// Each reason names who acts, in one sentence that is not long; it says no word twice and nothing of how the guard
+// works by itself: a program in Python that reads a file is no "cat", and one that empties it is no ":".
 func TestReasonsOfCommandGuard(t *testing.T) {
 	judge := openJudge(t, "command-guard")
 	files, err := filepath.Glob("testdata/command-guard/*_tuned.jsonl")

@@ -44,8 +44,10 @@ func TestGuardsJudgeLargeCalls(t *testing.T) {
 	// Commands of many words, and many commands: each name is looked up once, and with others.
 	words := map[string]string{}
 	for name, text := range map[string]string{
-		"a word again and again": "m " + strings.Repeat("rm ", 1878), "names": "m " + records(1000, " r#"), "tee": "tee " + records(1000, " r#"),
-		"rm": "rm " + records(1000, " r#"), "mv": "mv " + records(1000, " r#") + " d", "redirections": "m " + records(1000, " >r#"),
+		"a word again and again": "m " + strings.Repeat("rm ", 1878), "names": "m " + records(1000, " r#"),
+		"tee": "tee " + records(1000, " r#"),
+		"rm":  "rm " + records(1000, " r#"), "mv": "mv " + records(1000, " r#") + " d",
+		"redirections": "m " + records(1000, " >r#"),
 	} {
 		words[name] = `{"tool":"exec","args":{"command":"` + strings.ReplaceAll(text, ",", "") + `"}}`
 	}
@@ -69,7 +71,8 @@ func TestGuardsJudgeLargeCalls(t *testing.T) {
 	}
 	exclude := `{"transformers":[{"name":"exclude_directories","config":{"into":["src"],"patterns":[` +
 		strings.Join(names, ",") + `]}},{"name":"exclude_directories"}]}`
-	config := `{"version":1,"tools":{"Glob":` + exclude + `,"LS":` + exclude + `,"exec":` + exclude + `,"multi_write":` + exclude +
+	config := `{"version":1,"tools":{"Glob":` + exclude + `,"LS":` + exclude + `,"exec":` + exclude + `,"multi_write":` +
+		exclude +
 		`,"graph":` + exclude + `,"put":` + exclude + `}}`
 	configs := map[string]jsontext.Value{"command-intercept": jsontext.Value(config)}
 	for name, calls := range map[string]map[string]string{

@@ -25,7 +25,8 @@ func TestRedactSecretJudgesEachTextByItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := hook.Run(t.Context(), &suite.Case{Name: "one", Input: suite.Input{Phase: phases.PostTool, Action: action}})
+		res, err := hook.Run(t.Context(), &suite.Case{Name: "one", Input: suite.Input{Phase: phases.PostTool,
+			Action: action}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,18 +39,21 @@ func TestRedactSecretJudgesEachTextByItself(t *testing.T) {
 	}
 	const body = "MIIEpAIBAAKCAQEAx7Rk2Qz9LmVb4TnWf8cYp3Hd6Js1GuEo5KiXaNvBqMwZtD0S"
 	texts := []string{
-		token, token[:20], token[20:], "key " + token + " and", token + "\\", "\"" + token[:20] + "\"", "\"" + token[20:] + "\"",
+		token, token[:20], token[20:], "key " + token + " and", token + "\\", "\"" + token[:20] + "\"",
+		"\"" + token[20:] + "\"",
 		"-----BEGIN RSA PRIVATE KEY-----", body, body + "\n" + body, "-----END RSA PRIVATE KEY-----",
 		"-----BEGIN RSA PRIVATE KEY-----\n" + body + "\n-----END RSA PRIVATE KEY-----",
 		"Private-Lines: 1", "Private-Lines: 1\n" + body + "\nPrivate-MAC: 1a", "Private-MAC: 1a2b",
-		"password:", "password: |", "  Tr0ub4dor33", "password=", "Tr0ub4dor33", "password: \"", "Tr0ub4dor33\"", "password = [",
+		"password:", "password: |", "  Tr0ub4dor33", "password=", "Tr0ub4dor33", "password: \"", "Tr0ub4dor33\"",
+		"password = [",
 		"\"Tr0ub4dor33\"]", "password=Tr0ub4dor33", "--password", "the password is", "the password is Tr0ub4dor33",
 		"name,api_key", "ci,Zk3vQ9xWb7TnRf2LpYc8", "name,api_key\nci,Zk3vQ9xWb7TnRf2LpYc8",
 		"kind: Secret\ndata:", "  a: aGVsbG8gd29ybGQ=", "kind: Secret\ndata:\n  a: aGVsbG8gd29ybGQ=",
 		`{"kind":"Secret"`, `"data":{"a":"troubador"}}`, `{"kind":"Secret","data":{"a":"troubador"}}`,
 		"name: DB_PASSWORD", "value: troubador1", "name: DB_PASSWORD\nvalue: troubador1", "AKIAAHS2TNQ3ASBS63W2",
 		"Io6UWASX1t3YzDThtvL6w1bFxtuFDJyR4OIKJ8ap", "Z2hwX1hrMmI5UXpUNHdBcUN3", "RXJHdDEyMzk1Njc4SWpLbE1u", "T3A5MA==",
-		"chpasswd <<EOF", "root:Tr0ub4dor33", "\x1e", "\n\x1e\n", token + "\n\x1e\n" + token, "ordinary", strings.Repeat("ordinary ", 60),
+		"chpasswd <<EOF", "root:Tr0ub4dor33", "\x1e", "\n\x1e\n", token + "\n\x1e\n" + token, "ordinary",
+		strings.Repeat("ordinary ", 60),
 	}
 	for i := range texts { // short ones are not looked at
 		if len(texts[i]) < 6 {

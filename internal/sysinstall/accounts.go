@@ -32,7 +32,8 @@ func (t *Tree) makeAccounts(ctx context.Context) (note string, err error) {
 				" are made by systemd-sysusers when the machine starts", nil
 		}
 		return "", &Error{Reason: "there is neither systemd-sysusers nor useradd on this machine",
-			Advice: "Make the system users " + system.User + " and " + system.ToolsUser + ", and install again.", Class: ErrSystem}
+			Advice: "Make the system users " + system.User + " and " + system.ToolsUser +
+				", and install again.", Class: ErrSystem}
 	}
 	have, err := t.accounts()
 	for _, name := range []string{system.User, system.ToolsUser} {
@@ -103,5 +104,6 @@ func run(ctx context.Context, program string, args ...string) error {
 	if len(says) > 0 {
 		why += ": " + string(says)
 	}
-	return &Error{Reason: path.Base(program) + " " + strings.Join(args, " ") + " failed: " + why, Class: ErrSystem, Cause: err}
+	return &Error{Reason: path.Base(program) + " " + strings.Join(args, " ") + " failed: " + why, Class: ErrSystem,
+		Cause: err}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/belay-hooks/belay/internal/system"
 )
 
-// Apply carries the plan out, step by step, and has systemd take it up. Each step is whole or not done, and the plan may
-// be made and applied again after an error. Notes say what is left to the machine's next start. units is nil where
-// nothing is to run. Postconditions: p is what was done.
+// Apply carries the plan out, step by step, and has systemd take it up. Each step is whole or not done, and the plan
+// may be made and applied again after an error. Notes say what is left to the machine's next start. units is nil
+// where nothing is to run. Postconditions: p is what was done.
 func (p *Plan) Apply(ctx context.Context, units Units) (notes []string, err error) {
 	unlock, err := p.begin()
 	if err != nil {

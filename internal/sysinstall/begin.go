@@ -41,8 +41,8 @@ func (p *Plan) begin() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// begin keeps other commands out until unlock. The lock lies in a directory that it makes where it is missing: a removal
-// without a lock could take away that of an installation.
+// begin keeps other commands out until unlock. The lock lies in a directory that it makes where it is missing: a
+// removal without a lock could take away that of an installation.
 func (t *Tree) begin() (unlock func(), err error) {
 	for _, dir := range []string{"/etc", system.ConfigDir} {
 		if err := t.mkdir(dir, 0o755, t.owner, t.group()); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -130,7 +130,8 @@ func (t *Tree) sweep() error {
 
 // announce writes down what is going to be written, before it is: the next command knows it for belay's then.
 func (p *Plan) announce() (Manifest, error) {
-	m := Manifest{Version: manifestVersion, Program: p.manifest.Program, Files: map[string]string{}, Pending: map[string]string{}}
+	m := Manifest{Version: manifestVersion, Program: p.manifest.Program, Files: map[string]string{},
+		Pending: map[string]string{}}
 	for name, digest := range p.manifest.Files {
 		m.Files[name] = digest
 	}

@@ -39,8 +39,8 @@ func TestAUserRacesInstallAndUpgrade(t *testing.T) {
 	}
 }
 
-// plants has a user put links, pipes and directories where files of belay's are expected, until the test ends. It returns
-// the file that the links lead to.
+// plants has a user put links, pipes and directories where files of belay's are expected, until the test ends. It
+// returns the file that the links lead to.
 func plants(t *testing.T, tree *Tree) (victim string) {
 	t.Helper()
 	victim = filepath.Join(t.TempDir(), "victim")
@@ -89,10 +89,13 @@ func TestImportReadsFilesOfTheUserOnly(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	put(t, secret, "root's secret", 0o600)
 	for name, change := range map[string]func(dir string) error{
-		"a link":             func(dir string) error { return os.Symlink(secret, filepath.Join(dir, "clock.json")) },
-		"a second name":      func(dir string) error { return os.Link(secret, filepath.Join(dir, "clock.json")) },
-		"a pipe":             func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "spool.jsonl"), 0o600) },
-		"a link to a folder": func(dir string) error { return errors.Join(os.RemoveAll(dir+"/keys"), os.Symlink("/etc", dir+"/keys")) },
+		"a link":        func(dir string) error { return os.Symlink(secret, filepath.Join(dir, "clock.json")) },
+		"a second name": func(dir string) error { return os.Link(secret, filepath.Join(dir, "clock.json")) },
+		"a pipe":        func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "spool.jsonl"), 0o600) },
+		"a link to a folder": func(dir string) error {
+			return errors.Join(os.RemoveAll(dir+"/keys"),
+				os.Symlink("/etc", dir+"/keys"))
+		},
 		"another's mark": func(dir string) error {
 			text := `{"version":1,"store":"00000000000000000000000000000000","dir":"` + filepath.Dir(secret) + `"}`
 			name := filepath.Join(dir, "keys", "high-water.json")
@@ -150,7 +153,10 @@ func TestImportIsWholeOrNothing(t *testing.T) {
 	}
 	state := t.TempDir()
 	wrong := errors.New("wrong")
-	if err := Receive(bytes.NewReader(b.Bytes()), state, 1000, func(string, string) error { return wrong }); !errors.Is(err, wrong) ||
+	if err := Receive(bytes.NewReader(b.Bytes()), state, 1000, func(string,
+		string) error {
+		return wrong
+	}); !errors.Is(err, wrong) ||
 		left(state) != "" {
 		t.Errorf("not proven: %v, %q is left", err, left(state))
 	}

@@ -130,7 +130,8 @@ func systemdOf(root *os.Root) (version int, ok bool) {
 		fi, err := root.Stat(path.Join(dir, "systemd"))
 		ok = ok || err == nil && fi.Mode().IsRegular()
 	}
-	for _, pattern := range []string{"usr/lib/systemd", "lib/systemd", "usr/lib64/systemd", "usr/lib/*/systemd", "lib/*/systemd"} {
+	for _, pattern := range []string{"usr/lib/systemd", "lib/systemd", "usr/lib64/systemd", "usr/lib/*/systemd",
+		"lib/*/systemd"} {
 		names, err := fs.Glob(root.FS(), path.Join(pattern, "libsystemd-shared-*"))
 		if err != nil {
 			continue

@@ -14,7 +14,8 @@ import (
 // elfProgram is an ELF file for that processor, which needs that loader ("": none). It cannot be run.
 func elfProgram(t *testing.T, name string, machine elf.Machine, loader string) {
 	t.Helper()
-	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 64, Phentsize: 56, Shentsize: 64}
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: 1, Ehsize: 64, Phentsize: 56,
+		Shentsize: 64}
 	copy(h.Ident[:], elf.ELFMAG+string([]byte{byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1}))
 	var b bytes.Buffer
 	var progs []elf.Prog64
@@ -45,7 +46,8 @@ func TestImagesOfAnotherProcessor(t *testing.T) {
 	_, err := tree.Plan(o)
 	var refused Refused
 	if !errors.As(err, &refused) || len(refused) != 3 || !strings.Contains(err.Error(), "belay is for arm64, and ") ||
-		!strings.Contains(err.Error(), "/usr/bin/sh has programs for x86-64") || !strings.Contains(refused[0].Advice, "GOARCH=") {
+		!strings.Contains(err.Error(), "/usr/bin/sh has programs for x86-64") ||
+		!strings.Contains(refused[0].Advice, "GOARCH=") {
 		t.Errorf("planned: %v", err)
 	}
 
@@ -72,7 +74,8 @@ func TestImagesOfAnotherProcessor(t *testing.T) {
 	}
 
 	elfProgram(t, next.Programs["belay-hook"], elf.EM_AARCH64, "/lib/ld-linux-aarch64.so.1")
-	if _, err := tree.Plan(next); !errors.As(err, &refused) || !strings.Contains(err.Error(), "needs /lib/ld-linux-aarch64.so.1") {
+	if _, err := tree.Plan(next); !errors.As(err, &refused) || !strings.Contains(err.Error(),
+		"needs /lib/ld-linux-aarch64.so.1") {
 		t.Errorf("a program without its loader: %v", err)
 	}
 	// A link that leads out of the image is none of its programs.

@@ -67,13 +67,15 @@ func OpenSource(dir string, uid int, checkpoints []byte) (*Source, error) {
 	switch {
 	case err != nil:
 	case int(st.Uid) != uid:
-		err = unsafe(dir, fmt.Sprintf("belongs to uid %d, and not to uid %d", st.Uid, uid), "Is it the directory of another user?")
+		err = unsafe(dir, fmt.Sprintf("belongs to uid %d, and not to uid %d", st.Uid, uid),
+			"Is it the directory of another user?")
 	case st.Mode&writable != 0:
 		err = unsafe(dir, "can be written by others", "Look at who changed it, then: chmod go-w "+dir)
 	default:
 		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) // as the daemon does
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = &Error{Path: dir, Reason: "is served by a daemon", Advice: "Stop it first: belay status shows it.", Class: ErrBusy}
+			err = &Error{Path: dir, Reason: "is served by a daemon", Advice: "Stop it first: belay status shows it.",
+				Class: ErrBusy}
 		}
 	}
 	if err != nil {
@@ -238,7 +240,8 @@ func (s *Source) mark() ([]byte, error) {
 	// The user names the path: opening what lies there could make a device act.
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, &Error{Path: name, Reason: "cannot be read: the high-water mark of the log: " + err.Error(), Class: ErrUnsafe,
+		return nil, &Error{Path: name, Reason: "cannot be read: the high-water mark of the log: " + err.Error(),
+			Class: ErrUnsafe,
 			Cause: err, Advice: "If the directory was moved or copied, the user has to agree first: belay recover"}
 	}
 	held := os.NewFile(uintptr(fd), name)

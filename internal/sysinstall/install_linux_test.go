@@ -48,7 +48,8 @@ func TestInstallIntoAnImage(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %+v", name, fi, err, want)
 		}
 	}
-	if target, err := os.Readlink(tree.Outer(wantsDir + "/belay.socket")); err != nil || target != unitDir+"/belay.socket" {
+	if target, err := os.Readlink(tree.Outer(wantsDir + "/belay.socket")); err != nil ||
+		target != unitDir+"/belay.socket" {
 		t.Errorf("%q, %v", target, err)
 	}
 	if _, err := os.Lstat(tree.Outer(system.RunDir)); !errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +109,8 @@ func TestForeignFilesAreRefused(t *testing.T) {
 			},
 		} {
 			isDir := it.kind == sharedDir || it.kind == ownDir
-			if name == "a directory" && isDir || name == "a foreign file" && it.kind == configFile && it.path != system.ConfigFile {
+			if name == "a directory" && isDir || name == "a foreign file" && it.kind == configFile &&
+				it.path != system.ConfigFile {
 				continue
 			}
 			t.Run(it.path+" is "+name, func(t *testing.T) {
@@ -146,7 +148,8 @@ func TestDirectoriesOfOthersAreRefused(t *testing.T) {
 	o := options(t, "v1.0.0")
 	tree := image(t)
 	install(t, tree, o)
-	for _, dir := range []string{"/etc", "/etc/belay", "/etc/systemd/system", "/usr/local/bin", "/var/lib", "/var/lib/belay"} {
+	for _, dir := range []string{"/etc", "/etc/belay", "/etc/systemd/system", "/usr/local/bin", "/var/lib",
+		"/var/lib/belay"} {
 		fi, err := os.Lstat(tree.Outer(dir))
 		if err != nil {
 			t.Fatal(err)

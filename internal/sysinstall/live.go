@@ -58,8 +58,8 @@ func (t *Tree) sockets() []Row {
 		case f.mode.Type() != fs.ModeSocket:
 			rows = append(rows, Row{What: file, State: Bad, Text: "is " + kindOf(f.mode), Advice: "Look at it, and remove it."})
 		case f.mode.Perm()&0o222 != 0o222:
-			rows = append(rows, Row{What: file, State: Bad, Text: fmt.Sprintf("has mode %04o: not everyone can ask", f.mode.Perm()),
-				Advice: "chmod 0666 " + file})
+			rows = append(rows, Row{What: file, State: Bad, Text: fmt.Sprintf("has mode %04o: not everyone can ask",
+				f.mode.Perm()), Advice: "chmod 0666 " + file})
 		default:
 			rows = append(rows, Row{What: file, State: Good, Text: fmt.Sprintf("socket, %04o", f.mode.Perm())})
 		}
@@ -117,7 +117,8 @@ func processRows(r confine.Report, process confine.Process) []Row {
 		rows = append(rows, Row{What: "machine's log", State: Good, Text: "can be written"})
 	} else {
 		rows = append(rows, Row{What: "machine's log", State: Bad, Text: "cannot be written: " + r.Log +
-			"; refused callers are counted until it can", Advice: "belay --state " + system.MachineDir(system.StateDir) + " doctor"})
+			"; refused callers are counted until it can", Advice: "belay --state " + system.MachineDir(system.StateDir) +
+			" doctor"})
 	}
 	if r.Engine == confine.Compiler {
 		rows = append(rows, Row{What: "engine", State: Good, Text: "compiler"})

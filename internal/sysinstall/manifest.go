@@ -34,7 +34,8 @@ func (m Manifest) wrote(name, digest string) bool {
 }
 
 func (m Manifest) equal(o Manifest) bool {
-	return m.Version == o.Version && m.Program == o.Program && maps.Equal(m.Files, o.Files) && maps.Equal(m.Pending, o.Pending)
+	return m.Version == o.Version && m.Program == o.Program && maps.Equal(m.Files, o.Files) &&
+		maps.Equal(m.Pending, o.Pending)
 }
 
 // unfinished reports whether a command of belay system was stopped in the middle.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -312,6 +311,3 @@ func Beside(dir string) map[string]string {
 	}
 	return out
 }
-
-// paths of a manifest, sorted.
-func (m Manifest) paths() []string { return slices.Sorted(maps.Keys(m.Files)) }

@@ -28,8 +28,8 @@ func stopAfter(tree *Tree, n int) error {
 	return stop
 }
 
-// child is the variable that makes this test program a command of belay system: what it does, the tree, the directory of
-// the programs, their version, and the change after which it kills itself.
+// child is the variable that makes this test program a command of belay system: what it does, the tree, the directory
+// of the programs, their version, and the change after which it kills itself.
 const child = "BELAY_TEST_SYSINSTALL"
 
 // allStops is the variable that has commands killed after each change, not after some of them (make test-installs).
@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command is one command of belay system in a process of its own. It ends with 0 when it is through, 3 when another is at
-// work, and 4 when something else is in the way.
+// command is one command of belay system in a process of its own. It ends with 0 when it is through, 3 when another
+// is at work, and 4 when something else is in the way.
 func command(args []string) int {
 	what, dir, programs, version := args[0], args[1], args[2], args[3]
 	err := func() error {
@@ -91,8 +91,8 @@ func command(args []string) int {
 func start(t *testing.T, what string, tree *Tree, o Options, stop int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), child+"="+strings.Join([]string{what, tree.dir, filepath.Dir(o.Programs["belay"]), o.Version,
-		strconv.Itoa(stop)}, "\n"))
+	cmd.Env = append(os.Environ(), child+"="+strings.Join([]string{what, tree.dir, filepath.Dir(o.Programs["belay"]),
+		o.Version, strconv.Itoa(stop)}, "\n"))
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
@@ -213,7 +213,8 @@ func TestCommandsAtTheSameTime(t *testing.T) {
 	whole, busy := 0, 0
 	for round := range rounds {
 		var commands []*exec.Cmd
-		for i, what := range []string{"install", "upgrade", "install", "uninstall", "install", "purge", "upgrade", "install"} {
+		for i, what := range []string{"install", "upgrade", "install", "uninstall", "install", "purge", "upgrade",
+			"install"} {
 			commands = append(commands, start(t, what, tree, sets[(round+i)%len(sets)], 0))
 		}
 		for _, cmd := range commands {
@@ -276,7 +277,8 @@ func TestFullDisk(t *testing.T) {
 			} else {
 				err = p.Upgrade(context.Background(), nil, nil)
 			}
-			if err == nil || !errors.Is(err, syscall.ENOSPC) && !strings.Contains(err.Error(), "No space left") { // systemd-sysusers's
+			// systemd-sysusers's
+			if err == nil || !errors.Is(err, syscall.ENOSPC) && !strings.Contains(err.Error(), "No space left") {
 				t.Fatalf("the disk is full: %v", err)
 			}
 			if name != "files" {
@@ -335,7 +337,8 @@ func TestReadOnlyDirectories(t *testing.T) {
 		if err := syscall.Mount(tree.Outer(dir), tree.Outer(dir), "", syscall.MS_BIND, ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Mount("", tree.Outer(dir), "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		if err := syscall.Mount("", tree.Outer(dir), "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY,
+			""); err != nil {
 			t.Fatal(err)
 		}
 		p, err := tree.Plan(options(t, "v1.0.0"))
@@ -381,7 +384,8 @@ func TestUpgradeTakesNewFilesBack(t *testing.T) {
 			return ctx.Err()
 		})
 		// A socket whose file is gone cannot be stopped any more: that comes first.
-		if !errors.Is(err, context.Canceled) || !slices.Equal(units.told, []string{"restart", "start", "stop", "restart", "start"}) {
+		if !errors.Is(err, context.Canceled) || !slices.Equal(units.told,
+			[]string{"restart", "start", "stop", "restart", "start"}) {
 			t.Errorf("%s: %v, %v", socket, err, units.told)
 		}
 		for _, name := range names {

@@ -82,8 +82,8 @@ func (Systemd) Why(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "--unit", Service, "--identifier", "belay", "--lines", "20", "--output", "cat",
-		"--no-pager", "--quiet")
+	cmd := exec.CommandContext(ctx, program, "--unit", Service, "--identifier", "belay", "--lines", "20", "--output",
+		"cat", "--no-pager", "--quiet")
 	cmd.Env = []string{"LANG=C.UTF-8"}
 	out, err := cmd.Output()
 	if err != nil {

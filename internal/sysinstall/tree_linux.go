@@ -296,7 +296,8 @@ func (t *Tree) write(name string, content io.Reader, mode fs.FileMode, replace b
 		f := os.NewFile(uintptr(fd), name)
 		_, err = io.Copy(f, content)
 		if err == nil {
-			err = errors.Join(t.tellTest("write", name), unix.Fchown(fd, t.owner, t.group()), unix.Fchmod(fd, uint32(mode.Perm())))
+			err = errors.Join(t.tellTest("write", name), unix.Fchown(fd, t.owner, t.group()),
+				unix.Fchmod(fd, uint32(mode.Perm())))
 		}
 		if err == nil {
 			err = f.Sync()

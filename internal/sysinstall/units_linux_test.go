@@ -28,7 +28,8 @@ func TestSystemdUnderstandsTheUnits(t *testing.T) {
 		put(t, filepath.Join(dir, name), text, 0o644)
 	}
 	for _, name := range allUnits() {
-		if out, err := exec.Command(analyze, "verify", filepath.Join(dir, name)).CombinedOutput(); err != nil || len(out) > 0 {
+		if out, err := exec.Command(analyze, "verify", filepath.Join(dir, name)).CombinedOutput(); err != nil ||
+			len(out) > 0 {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
@@ -72,8 +73,10 @@ func TestUnitsFitTheDaemon(t *testing.T) {
 		}
 	}
 	tools, socket := string(unit(ToolsService)), string(unit(ToolsSocket))
-	for _, want := range []string{"User=" + system.ToolsUser, "ExecStart=-" + ProgramDir + "/belay serve --tools", "NoNewPrivileges=yes",
-		"CapabilityBoundingSet=\n", "landlock_restrict_self", "InaccessiblePaths=-" + system.StateDir + " -" + system.RunDir + "\n",
+	for _, want := range []string{"User=" + system.ToolsUser, "ExecStart=-" + ProgramDir + "/belay serve --tools",
+		"NoNewPrivileges=yes",
+		"CapabilityBoundingSet=\n", "landlock_restrict_self", "InaccessiblePaths=-" + system.StateDir + " -" +
+			system.RunDir + "\n",
 		"Slice=" + ToolsSlice, "KillMode=mixed", "MemoryMax=", "TasksMax="} {
 		if !strings.Contains(tools, want) {
 			t.Errorf("%s has no %s", ToolsService, want)
@@ -90,7 +93,8 @@ func TestUnitsFitTheDaemon(t *testing.T) {
 			t.Errorf("%s has no %s", ToolsSocket, want)
 		}
 	}
-	if text := string(unit("tmpfiles.conf")); !strings.Contains(text, system.RunDir) || !strings.Contains(text, system.StateDir) {
+	if text := string(unit("tmpfiles.conf")); !strings.Contains(text, system.RunDir) ||
+		!strings.Contains(text, system.StateDir) {
 		t.Error(text)
 	}
 }
@@ -178,7 +182,8 @@ func TestDropInsThatTakeWallsAway(t *testing.T) {
 	if len(rows) != 1 || rows[0].State != Bad || !strings.Contains(rows[0].Text, "ProtectHome=no (the unit says yes)") {
 		t.Errorf("without ProtectHome: %+v", rows)
 	}
-	if rows := missingWalls(walls, []byte(strings.Replace(shown.String(), "ProtectProc=invisible\n", "", 1))); len(rows) != 0 {
+	if rows := missingWalls(walls, []byte(strings.Replace(shown.String(), "ProtectProc=invisible\n", "",
+		1))); len(rows) != 0 {
 		t.Errorf("a systemd that does not know ProtectProc: %+v", rows)
 	}
 }

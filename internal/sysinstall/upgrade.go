@@ -116,8 +116,8 @@ func (u *upgrade) keep(s Step) error {
 
 // putBack puts everything back since the daemon does not answer, and says what became of that.
 func (u *upgrade) putBack(ctx context.Context, cause error, answers func(context.Context) error) error {
-	e := &Error{Reason: "the new belay does not answer: " + because(cause, u.units.Why(ctx)), Class: ErrSystem, Cause: cause,
-		Advice: "The one before is back. journalctl -u " + Service + " says more."}
+	e := &Error{Reason: "the new belay does not answer: " + because(cause, u.units.Why(ctx)), Class: ErrSystem,
+		Cause: cause, Advice: "The one before is back. journalctl -u " + Service + " says more."}
 	err := u.back(ctx, nil)
 	if err == nil && answers != nil {
 		err = answers(context.WithoutCancel(ctx))

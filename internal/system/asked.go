@@ -8,9 +8,9 @@ import (
 )
 
 // Asked reports whether the daemon of the machine is who a user's process asks: load says that the machine is in system
-// mode, and the process names no state directory that counts. Root names one freely, and the owner of the daemon's state
-// does; others where system.yaml allows it. With an error nothing may be asked: system.yaml is there, and cannot be
-// believed.
+// mode, and the process names no state directory that counts. Root names one freely, and the owner of the daemon's
+// state does; others where system.yaml allows it. With an error nothing may be asked: system.yaml is there, and
+// cannot be believed.
 func Asked(load func() (*Config, error), state string, uid int, named bool) (bool, error) {
 	config, err := load()
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/belay-hooks/belay/internal/system"
 )
 
-// The daemon of the machine is asked, whatever directory an ordinary user names; root and the daemon's own user name one,
-// and others where system.yaml allows it. While that cannot be believed nothing is asked.
+// The daemon of the machine is asked, whatever directory an ordinary user names; root and the daemon's own user name
+// one, and others where system.yaml allows it. While that cannot be believed nothing is asked.
 func TestAsked(t *testing.T) {
 	const root, other = 0, 54321
 	daemon := os.Geteuid()
@@ -49,7 +49,8 @@ func TestAsked(t *testing.T) {
 			t.Errorf("%s: %t, %v", c.what, got, err)
 		}
 	}
-	if on, err := system.Asked(func() (*system.Config, error) { return not, nil }, state+"/none", daemon, true); !on || err != nil {
+	if on, err := system.Asked(func() (*system.Config, error) { return not, nil }, state+"/none", daemon, true); !on ||
+		err != nil {
 		t.Errorf("without a state: %t, %v", on, err)
 	}
 }

@@ -18,13 +18,19 @@ func TestLoad(t *testing.T) {
 		change func(root string) error
 		class  error
 	}{
-		"as installed":                   {func(string) error { return nil }, nil},
-		"no file":                        {func(r string) error { return os.Remove(path(r, system.ConfigFile)) }, system.ErrNone},
-		"no directory":                   {func(r string) error { return os.RemoveAll(path(r, system.ConfigDir)) }, system.ErrNone},
-		"others write the file":          {func(r string) error { return os.Chmod(path(r, system.ConfigFile), 0o646) }, system.ErrUntrusted},
-		"a group writes the file":        {func(r string) error { return os.Chmod(path(r, system.ConfigFile), 0o664) }, system.ErrUntrusted},
-		"others write the directory":     {func(r string) error { return os.Chmod(path(r, system.ConfigDir), 0o757) }, system.ErrUntrusted},
-		"others write /etc":              {func(r string) error { return os.Chmod(path(r, "/etc"), 0o777) }, system.ErrUntrusted},
+		"as installed": {func(string) error { return nil }, nil},
+		"no file": {func(r string) error { return os.Remove(path(r, system.ConfigFile)) },
+			system.ErrNone},
+		"no directory": {func(r string) error { return os.RemoveAll(path(r, system.ConfigDir)) },
+			system.ErrNone},
+		"others write the file": {func(r string) error { return os.Chmod(path(r, system.ConfigFile), 0o646) },
+			system.ErrUntrusted},
+		"a group writes the file": {func(r string) error { return os.Chmod(path(r, system.ConfigFile), 0o664) },
+			system.ErrUntrusted},
+		"others write the directory": {func(r string) error { return os.Chmod(path(r, system.ConfigDir), 0o757) },
+			system.ErrUntrusted},
+		"others write /etc": {func(r string) error { return os.Chmod(path(r, "/etc"), 0o777) },
+			system.ErrUntrusted},
 		"others write the top directory": {func(r string) error { return os.Chmod(r, 0o777) }, system.ErrUntrusted},
 		"a link to the file": {func(r string) error {
 			return errors.Join(os.Rename(path(r, system.ConfigFile), path(r, "/real")),

@@ -68,7 +68,8 @@ type count struct {
 func New(o Options) *Tally {
 	o.Every, o.Longest = cmp.Or(o.Every, time.Minute), cmp.Or(o.Longest, time.Hour)
 	o.Keys, o.Burst = cmp.Or(o.Keys, 256), cmp.Or(o.Burst, 32)
-	o.Refill, o.Retry, o.Last = cmp.Or(o.Refill, 10*time.Second), cmp.Or(o.Retry, time.Second), cmp.Or(o.Last, 2*time.Second)
+	o.Refill, o.Retry, o.Last = cmp.Or(o.Refill, 10*time.Second), cmp.Or(o.Retry, time.Second), cmp.Or(o.Last,
+		2*time.Second)
 	return &Tally{o: o, wake: make(chan struct{}, 1), counts: map[Key]*count{}, others: map[string]*count{},
 		tokens: o.Burst, filled: time.Now()}
 }
@@ -195,7 +196,8 @@ func (t *Tally) due(now time.Time, all bool) (out []pending) {
 		add(Key{UID: -1, Code: code}, c)
 	}
 	slices.SortFunc(out, func(a, b pending) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.UID, b.UID), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Where, b.Where))
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.UID, b.UID), cmp.Compare(a.Code, b.Code),
+			cmp.Compare(a.Where, b.Where))
 	})
 	return out
 }

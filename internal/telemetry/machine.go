@@ -11,8 +11,8 @@ import (
 // ofUsers stands for each hook of a user's own layer.
 const ofUsers = "user"
 
-// Together has hooks whose names begin with prefix be measured as one: in system mode users name hooks of their own, and
-// could name others every time. Spans have the names. It is called before anything is measured.
+// Together has hooks whose names begin with prefix be measured as one: in system mode users name hooks of their own,
+// and could name others every time. Spans have the names. It is called before anything is measured.
 func (t *Telemetry) Together(prefix string) {
 	if t != nil && t.meters != nil {
 		t.meters.together = prefix

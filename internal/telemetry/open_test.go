@@ -139,8 +139,8 @@ func TestSpansJoinTheCallersTrace(t *testing.T) {
 		}
 	}
 	got := map[string]string{}
-	for _, key := range []string{"belay.decision", "belay.kind", "belay.decided_by", "belay.tool", "gen_ai.tool.name", "gen_ai.operation.name", "belay.invocation",
-		"belay.event.id", "belay.recorded"} {
+	for _, key := range []string{"belay.decision", "belay.kind", "belay.decided_by", "belay.tool", "gen_ai.tool.name",
+		"gen_ai.operation.name", "belay.invocation", "belay.event.id", "belay.recorded"} {
 		got[key] = attr(root.Attributes, key)
 	}
 	want := map[string]string{"belay.decision": "block", "belay.kind": "policy", "belay.decided_by": "guard",
@@ -178,7 +178,8 @@ func TestMetrics(t *testing.T) {
 		by     []string
 		want   map[string]int64
 	}{
-		{"belay.decisions", []string{"belay.phase", "belay.decision"}, map[string]int64{"pre_tool allow": 2, "pre_tool block": 2}},
+		{"belay.decisions", []string{"belay.phase", "belay.decision"},
+			map[string]int64{"pre_tool allow": 2, "pre_tool block": 2}},
 		{"belay.failures", []string{"belay.kind"}, map[string]int64{"fuel": 1, "protocol": 1}},
 		{"belay.invocation.duration", []string{"belay.phase"}, map[string]int64{"pre_tool": 4}},
 		{"belay.invocations.running", []string{"belay.phase"}, map[string]int64{"pre_tool": 0}},
@@ -345,7 +346,8 @@ func TestTheQueueIsMeasured(t *testing.T) {
 			t.Errorf("%s is %d, not %d", name, got, want)
 		}
 	}
-	if got := c.points(t, "belay.connections.exhausted", "belay.cause"); got["connections"] != 11 || got["descriptors"] != 13 {
+	if got := c.points(t, "belay.connections.exhausted", "belay.cause"); got["connections"] != 11 ||
+		got["descriptors"] != 13 {
 		t.Errorf("exhausted: %v", got)
 	}
 	var none *Telemetry

@@ -55,7 +55,8 @@ func TestServerHasWhatItsEntrySays(t *testing.T) {
 	}
 	temp := strings.TrimPrefix(env[1], "TMPDIR=")
 	for _, d := range sorted(s.ask("descriptors")) {
-		if n, to, _ := strings.Cut(d, " "); n > "2" && !strings.HasPrefix(to, "/sys/") && to != "" { // its runtime's, and the list
+		// its runtime's, and the list
+		if n, to, _ := strings.Cut(d, " "); n > "2" && !strings.HasPrefix(to, "/sys/") && to != "" {
 			t.Errorf("it has descriptor %s", d)
 		}
 	}
@@ -96,7 +97,8 @@ func TestALineThatGrowsEndsNoServer(t *testing.T) {
 		t.Errorf("the server: %q", got)
 	}
 	s.Close()
-	if got := says.String(); strings.Contains(got, value) || !strings.HasPrefix(got, "[value of "+name+"]") || !strings.HasSuffix(got, "after\n") {
+	if got := says.String(); strings.Contains(got, value) || !strings.HasPrefix(got, "[value of "+name+"]") ||
+		!strings.HasSuffix(got, "after\n") {
 		t.Errorf("it said %d bytes, %.100q", len(got), got)
 	}
 }
@@ -120,7 +122,8 @@ func TestOnlyTheDaemonHasServersStarted(t *testing.T) {
 			t.Errorf("%+v, %v", report, err)
 		}
 	}
-	for end := time.Now().Add(5 * time.Second); !strings.Contains(r.logged(), "only the daemon"); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); !strings.Contains(r.logged(),
+		"only the daemon"); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("logged: %s", r.logged())
 		}
@@ -214,8 +217,8 @@ func TestServerThatCannotBeStarted(t *testing.T) {
 	}
 }
 
-// When the connection ends, so does the server, though it hangs and reads nothing, and a process that has left its group
-// and its session. When the server ends by itself, so does the connection, with all that it has started.
+// When the connection ends, so does the server, though it hangs and reads nothing, and a process that has left its
+// group and its session. When the server ends by itself, so does the connection, with all that it has started.
 func TestNothingOutlivesItsConnection(t *testing.T) {
 	r := newRig(t, tools(t, "files"))
 	for _, how := range []string{"closed", "died"} {
@@ -321,7 +324,8 @@ func TestReachIsAWall(t *testing.T) {
 	}
 	servers := tools(t, "files")
 	s := servers["files"]
-	s.Reach = phases.Scopes{FSRead: phases.Scope{dir + "/read/**", dir + "/missing/**"}, FSWrite: phases.Scope{dir + "/write/**"}}
+	s.Reach = phases.Scopes{FSRead: phases.Scope{dir + "/read/**", dir + "/missing/**"},
+		FSWrite: phases.Scope{dir + "/write/**"}}
 	s.CWD = dir + "/read"
 	servers["files"] = s
 	r := newRig(t, servers)

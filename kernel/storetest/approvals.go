@@ -297,7 +297,8 @@ func approvalHolders(t *testing.T, store kernel.Store) {
 }
 
 // An item waits until the instant that it was given, in whatever time zone that is written. The text of a time has no
-// seconds in its zone: a store that keeps text alone has another instant, and may take the item for one that has run out.
+// seconds in its zone: a store that keeps text alone has another instant, and may take the item for one that has run
+// out.
 func approvalsInOddZones(t *testing.T, store kernel.Store) {
 	end := T0.Add(10 * time.Minute)
 	for n := range quota {

@@ -23,8 +23,9 @@ hooks:
 
 // call is what Claude Code tells before it runs a command.
 func call(command string) string {
-	b, _ := json.Marshal(map[string]any{"session_id": "s-1", "transcript_path": "/t", "cwd": "/", "hook_event_name": "PreToolUse",
-		"tool_name": "Bash", "tool_input": map[string]string{"command": command}, "tool_use_id": "t-" + command})
+	b, _ := json.Marshal(map[string]any{"session_id": "s-1", "transcript_path": "/t", "cwd": "/",
+		"hook_event_name": "PreToolUse",
+		"tool_name":       "Bash", "tool_input": map[string]string{"command": command}, "tool_use_id": "t-" + command})
 	return string(b)
 }
 
@@ -144,7 +145,8 @@ func TestBooted(t *testing.T) {
 // own makes a state directory with a log, as a user has it without system mode.
 func own(m *machine) {
 	m.as(alice, "/opt/belay/belay", "init")
-	if out, errs, code := m.run(alice, call("rm -rf /"), "/opt/belay/belay-hook", "--runtime", "claude-code"); !strings.Contains(out, "deny") {
+	if out, errs, code := m.run(alice, call("rm -rf /"), "/opt/belay/belay-hook", "--runtime",
+		"claude-code"); !strings.Contains(out, "deny") {
 		m.t.Fatalf("%d %s%s", code, out, errs)
 	}
 }
@@ -191,9 +193,11 @@ func healthy(m *machine) {
 // walls looks at what systemd says that is in force, and at what the kernel says.
 func walls(m *machine) {
 	for property, want := range map[string]string{"User": "belay", "NoNewPrivileges": "yes", "CapabilityBoundingSet": "",
-		"AmbientCapabilities": "", "ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateDevices": "yes",
-		"ProtectProc": "invisible", "ProtectKernelTunables": "yes", "ProtectControlGroups": "yes", "RestrictNamespaces": "yes",
-		"RestrictSUIDSGID": "yes", "LockPersonality": "yes", "MemoryDenyWriteExecute": "no", "Restart": "always",
+		"AmbientCapabilities": "", "ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes",
+		"PrivateDevices": "yes",
+		"ProtectProc":    "invisible", "ProtectKernelTunables": "yes", "ProtectControlGroups": "yes",
+		"RestrictNamespaces": "yes",
+		"RestrictSUIDSGID":   "yes", "LockPersonality": "yes", "MemoryDenyWriteExecute": "no", "Restart": "always",
 		"Type": "notify", "UMask": "0077", "LimitCORE": "0", "LimitNOFILE": "65536", "TasksMax": "4096"} {
 		if got := m.show("belay.service", property); got != want {
 			m.t.Errorf("%s is %q, want %q", property, got, want)
@@ -214,17 +218,19 @@ func walls(m *machine) {
 		}
 	}
 	id := strings.TrimSpace(m.as(root, "id", "-u", "belay"))
-	if status["NoNewPrivs"] != "1" || status["Seccomp"] != "2" || status["Uid"] != strings.Join([]string{id, id, id, id}, "\t") ||
+	if status["NoNewPrivs"] != "1" || status["Seccomp"] != "2" ||
+		status["Uid"] != strings.Join([]string{id, id, id, id}, "\t") ||
 		strings.TrimSpace(status["Groups"]) != id {
-		m.t.Errorf("NoNewPrivs %s, Seccomp %s, Uid %s of %s, Groups %s", status["NoNewPrivs"], status["Seccomp"], status["Uid"], id,
-			status["Groups"])
+		m.t.Errorf("NoNewPrivs %s, Seccomp %s, Uid %s of %s, Groups %s", status["NoNewPrivs"], status["Seccomp"],
+			status["Uid"], id, status["Groups"])
 	}
 	mounts := map[string]string{}
 	for line := range strings.Lines(m.as(root, "cat", "/proc/"+pid+"/mountinfo")) {
 		f := strings.Fields(line)
 		mounts[f[4]], _, _ = strings.Cut(f[5], ",") // the last one lies above
 	}
-	for name, want := range map[string]string{"/": "ro", "/home": "ro", "/var/lib/belay": "rw", "/dev": "ro", "/sys": "ro"} {
+	for name, want := range map[string]string{"/": "ro", "/home": "ro", "/var/lib/belay": "rw", "/dev": "ro",
+		"/sys": "ro"} {
 		if mounts[name] != want {
 			m.t.Errorf("%s is mounted %q, want %q", name, mounts[name], want)
 		}
@@ -512,10 +518,12 @@ func connected(m *machine) {
 		m.t.Fatalf("%s", settings)
 	}
 	entry := s.Hooks["PreToolUse"][0].Hooks[0]
-	if out, errs, _ := m.run(alice, call("rm -rf /"), entry.Command, entry.Args...); !strings.Contains(out, "command-guard") {
+	if out, errs, _ := m.run(alice, call("rm -rf /"), entry.Command, entry.Args...); !strings.Contains(out,
+		"command-guard") {
 		m.t.Errorf("%v: %s%s", entry, out, errs)
 	}
-	m.green(alice, []string{"system mode process:", "system mode MCP servers:", "build", "own state", "session"}, "doctor") // its start was never told
+	// its start was never told
+	m.green(alice, []string{"system mode process:", "system mode MCP servers:", "build", "own state", "session"}, "doctor")
 	m.as(root, "belay", "system", "disconnect")
 }
 
@@ -623,7 +631,8 @@ func uninstalled(m *machine) {
 		m.t.Errorf("/run/belay is left: %s", m.as(root, "ls", "-la", "/run/belay"))
 	}
 	m.as(root, "/opt/newer/belay", "system", "install")
-	if b, err := os.ReadFile(m.path("/etc/belay/system.yaml")); err != nil || !strings.Contains(string(b), "the platform team") {
+	if b, err := os.ReadFile(m.path("/etc/belay/system.yaml")); err != nil ||
+		!strings.Contains(string(b), "the platform team") {
 		m.t.Errorf("system.yaml was not taken up: %s %v", b, err)
 	}
 	m.asks(alice, "rm -rf /")
@@ -633,7 +642,8 @@ func uninstalled(m *machine) {
 
 func purged(m *machine) {
 	m.as(root, "belay", "system", "uninstall", "--purge", "--yes")
-	for _, name := range []string{"/etc/belay", "/var/lib/belay", "/usr/local/bin/belay", "/etc/systemd/system/belay.service"} {
+	for _, name := range []string{"/etc/belay", "/var/lib/belay", "/usr/local/bin/belay",
+		"/etc/systemd/system/belay.service"} {
 		if _, err := os.Lstat(m.path(name)); err == nil {
 			m.t.Errorf("%s is left", name)
 		}

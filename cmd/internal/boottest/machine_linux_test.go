@@ -70,8 +70,8 @@ func (m *machine) outside(name string, args ...string) {
 func (m *machine) build(dir, version string, programs ...string) {
 	m.t.Helper()
 	m.must(os.MkdirAll(m.path(dir), 0o755))
-	args := []string{"build", "-trimpath", "-ldflags", "-X github.com/belay-hooks/belay/cmd/internal/cli.stamped=" + version,
-		"-o", m.path(dir)}
+	args := []string{"build", "-trimpath", "-ldflags", "-X github.com/belay-hooks/belay/cmd/internal/cli.stamped=" +
+		version, "-o", m.path(dir)}
 	for _, p := range programs {
 		args = append(args, "../../"+p)
 	}
@@ -217,7 +217,8 @@ func (m *machine) run(uid int, stdin, name string, args ...string) (out, errs st
 func (m *machine) command(ctx context.Context, uid int, name string, args ...string) *exec.Cmd {
 	home := map[int]string{root: "/root", alice: "/home/alice", bob: "/home/bob"}[uid]
 	id := strconv.Itoa(uid)
-	return exec.CommandContext(ctx, "nsenter", append([]string{"--target", strconv.Itoa(m.init), "--mount", "--uts", "--ipc", "--net",
+	return exec.CommandContext(ctx, "nsenter", append([]string{"--target", strconv.Itoa(m.init), "--mount", "--uts",
+		"--ipc", "--net",
 		"--pid", "--root", "--wd", "env", "-i", "HOME=" + home, "PATH=/usr/local/bin:/usr/bin:/usr/sbin:/bin:/sbin",
 		"setpriv", "--reuid", id, "--regid", id, "--clear-groups", "--", name}, args...)...)
 }

@@ -29,8 +29,8 @@ const callerManifest = `{"name": "caller", "version": "1.0.0", "abi": 1, "phases
 	{"name": "request_tool_call", "reason": "to ask the probe"}, {"name": "annotate", "reason": "to note its answer"}],
 	"config_schema": {"type": "object"}}`
 
-// toolServers has a hook call a tool of an MCP server, which systemd starts as a service of its own, behind the walls of
-// its unit.
+// toolServers has a hook call a tool of an MCP server, which systemd starts as a service of its own, behind the walls
+// of its unit.
 func toolServers(m *machine) {
 	m.build("/opt/mcp", "", "internal/systemtest/testdata/probe")
 	src, err := os.ReadFile("../../../testdata/calls/request_tool_call.wasm")
@@ -40,7 +40,8 @@ func toolServers(m *machine) {
 	m.write("/etc/belay/caller.wasm", string(module), 0o644)
 	m.write("/etc/systemd/system/belay-tools@.service.d/probe.conf", "[Service]\nEnvironment=PROBE=set-by-root\n", 0o644)
 	m.as(root, "systemctl", "daemon-reload")
-	m.write("/etc/belay/belay.yaml", organisation+strings.Replace(withTools, "DIGEST", phases.ByteDigest(module), 1), 0o644)
+	m.write("/etc/belay/belay.yaml", organisation+strings.Replace(withTools, "DIGEST", phases.ByteDigest(module), 1),
+		0o644)
 	m.as(root, "systemctl", "reload", "belay.service")
 
 	if got := strings.TrimSpace(m.as(root, "stat", "-c", "%U:%G %a", "/run/belay/tools.sock")); got != "root:belay 660" {
@@ -50,10 +51,12 @@ func toolServers(m *machine) {
 	said := ""
 	for end := time.Now().Add(20 * time.Second); !strings.Contains(said, "uid "); { // until the daemon has the new file
 		if said = m.probeSays(alice, "who"); time.Now().After(end) {
-			m.t.Fatalf("the server says %q\n%s\n%s", said, m.journal(), m.as(root, "journalctl", "--unit", "belay-tools@*", "--no-pager"))
+			m.t.Fatalf("the server says %q\n%s\n%s", said, m.journal(),
+				m.as(root, "journalctl", "--unit", "belay-tools@*", "--no-pager"))
 		}
 	}
-	if !strings.HasPrefix(said, "uid "+id+", ") || !strings.Contains(said, "PROBE=set-by-root") || !strings.Contains(said, "TMPDIR=/tmp/") ||
+	if !strings.HasPrefix(said, "uid "+id+", ") || !strings.Contains(said, "PROBE=set-by-root") ||
+		!strings.Contains(said, "TMPDIR=/tmp/") ||
 		strings.Contains(said, "LISTEN_FDS") || !strings.HasSuffix(said, ", fd 0 fd 1 fd 2") {
 		m.t.Errorf("the server says %s", said)
 	}
@@ -69,8 +72,9 @@ func toolServers(m *machine) {
 	if n := strings.Count(strings.Join(units, " "), "belay-tools@"); n != 2 {
 		m.t.Fatalf("two users have %d services of servers: %v", n, units)
 	}
-	for property, want := range map[string]string{"User": "belay-tools", "NoNewPrivileges": "yes", "CapabilityBoundingSet": "",
-		"ProtectSystem": "strict", "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateIPC": "yes", "ProtectProc": "invisible",
+	for property, want := range map[string]string{"User": "belay-tools", "NoNewPrivileges": "yes",
+		"CapabilityBoundingSet": "",
+		"ProtectSystem":         "strict", "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateIPC": "yes", "ProtectProc": "invisible",
 		"RestrictNamespaces": "yes", "MemoryDenyWriteExecute": "no", "KillMode": "mixed", "TasksMax": "256",
 		"MemoryMax": strconv.Itoa(1 << 30), "Slice": "belay-tools.slice"} {
 		if got := m.show(units[0], property); got != want {
@@ -82,7 +86,8 @@ func toolServers(m *machine) {
 	for line := range strings.Lines(m.as(root, "cat", "/proc/"+strconv.Itoa(pid)+"/status")) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		switch value = strings.TrimSpace(value); {
-		case name == "Seccomp" && value != "2", name == "NoNewPrivs" && value != "1", name == "CapBnd" && strings.Trim(value, "0") != "":
+		case name == "Seccomp" && value != "2", name == "NoNewPrivs" && value != "1", name == "CapBnd" &&
+			strings.Trim(value, "0") != "":
 			m.t.Errorf("the server's process: %s %s", name, value)
 		}
 	}

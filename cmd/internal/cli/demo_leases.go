@@ -182,7 +182,7 @@ func (d *leaseDemo) lineJSON(what, outcome, why string) {
 	if err != nil {
 		return // strings have a JSON form
 	}
-	d.out.Write(append(b, '\n')) // Flush says if it failed
+	_, _ = d.out.Write(append(b, '\n')) // Flush says if it failed
 }
 
 // errDemo says that a step of the demo had another outcome than announced.

@@ -218,7 +218,7 @@ func decodeYAML(block string) error {
 	if err != nil {
 		return err
 	}
-	has := func(member string) bool { _, ok := phases.Get(jsontext.Value(doc.JSON), "/"+member); return ok }
+	has := func(member string) bool { _, ok := phases.Get(doc.JSON, "/"+member); return ok }
 	whole := src
 	if !has("version") {
 		whole = append([]byte("version: belay/v1\n"), src...)

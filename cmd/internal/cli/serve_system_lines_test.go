@@ -15,7 +15,7 @@ func TestLinesAboutAUserAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		all := slog.NewTextHandler(&out, nil)
-		log := slog.New(newFewLines(all.WithAttrs([]slog.Attr{slog.Int("uid", 1001)}))).With("part", "server")
+		log := slog.New(newFewLines(all.WithAttrs([]slog.Attr{slog.Int("uid", 1001)}))).With(slog.String("part", "server"))
 		other := slog.New(newFewLines(all.WithAttrs([]slog.Attr{slog.Int("uid", 1002)})))
 		for range 1000 {
 			log.Warn("a frame was refused")

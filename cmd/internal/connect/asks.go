@@ -10,8 +10,8 @@ import (
 )
 
 // Asks returns the files of a runtime's settings that have all its sessions ask belay with the state directory,
-// whatever project they are in: those of the person and of the machine. "" stands for the machine's daemon. None for a runtime that is not connected
-// so.
+// whatever project they are in: those of the person and of the machine. "" stands for the machine's daemon. None for
+// a runtime that is not connected so.
 func Asks(name string, place Place, state string, read Reader) (files []string) {
 	l := &look{runtime: name, state: state}
 	l.gatherAll(place, read)

@@ -18,7 +18,8 @@ func machine(t *testing.T) connect.Hook {
 	return h
 }
 
-// Settings of system mode name no state directory and no daemon, and hold BELAY_HOME empty where a repository could set it.
+// Settings of system mode name no state directory and no daemon, and hold BELAY_HOME empty where a repository could
+// set it.
 func TestMachineSettingsNameNoDirectory(t *testing.T) {
 	h := machine(t)
 	for _, name := range connect.Runtimes() {
@@ -53,7 +54,8 @@ func TestMachineSettingsNameNoDirectory(t *testing.T) {
 
 // A hook asks one of three; none or two of them say nothing.
 func TestHookAsksOne(t *testing.T) {
-	for _, h := range []connect.Hook{{}, {State: "/s", Machine: true}, {Daemon: "/d", Machine: true}, {State: "/s", Daemon: "/d"}} {
+	for _, h := range []connect.Hook{{}, {State: "/s", Machine: true}, {Daemon: "/d", Machine: true},
+		{State: "/s", Daemon: "/d"}} {
 		h.Program = "/usr/local/bin/belay-hook"
 		if h.Check() == nil {
 			t.Errorf("%+v", h)
@@ -73,14 +75,20 @@ func TestExamineMachine(t *testing.T) {
 		allow      bool
 		fail, warn string
 	}{
-		"managed":                             {connect.Managed, h, h.Program, false, "", ""},
-		"not at all":                          {"", h, h.Program, false, "it does not ask belay", ""},
-		"one user's settings":                 {connect.User, h, h.Program, false, "an agent of this user can take belay's entries out", ""},
-		"a state directory":                   {connect.Managed, own, h.Program, false, "", "which does not count on this machine"},
-		"a state directory that counts":       {connect.Managed, own, h.Program, true, "belay is not asked about", "which system.yaml lets count"},
-		"another daemon":                      {connect.Managed, other, h.Program, false, "belay is not asked about", "it asks another daemon"},
-		"another program":                     {connect.Managed, h, "/usr/local/bin/belay-hook", false, "", "root's program is /usr/local/bin"},
-		"another user's daemon, in one's own": {connect.User, other, h.Program, false, "belay is not asked about", "it asks another daemon"},
+		"managed":    {connect.Managed, h, h.Program, false, "", ""},
+		"not at all": {"", h, h.Program, false, "it does not ask belay", ""},
+		"one user's settings": {connect.User, h, h.Program, false,
+			"an agent of this user can take belay's entries out", ""},
+		"a state directory": {connect.Managed, own, h.Program, false, "",
+			"which does not count on this machine"},
+		"a state directory that counts": {connect.Managed, own, h.Program, true, "belay is not asked about",
+			"which system.yaml lets count"},
+		"another daemon": {connect.Managed, other, h.Program, false, "belay is not asked about",
+			"it asks another daemon"},
+		"another program": {connect.Managed, h, "/usr/local/bin/belay-hook", false, "",
+			"root's program is /usr/local/bin"},
+		"another user's daemon, in one's own": {connect.User, other, h.Program, false, "belay is not asked about",
+			"it asks another daemon"},
 	} {
 		d := disk{}
 		if c.level != "" {
@@ -88,7 +96,8 @@ func TestExamineMachine(t *testing.T) {
 			must(t, err)
 		}
 		said := map[connect.Severity]string{}
-		for _, f := range connect.ExamineMachine("claude-code", place(), connect.Machine{Program: c.program, AllowState: c.allow}, d.read) {
+		for _, f := range connect.ExamineMachine("claude-code", place(),
+			connect.Machine{Program: c.program, AllowState: c.allow}, d.read) {
 			said[f.Severity] += f.Text + "; "
 			if f.Severity == connect.Fail && !strings.Contains(f.Advice, "sudo belay system connect claude-code") {
 				t.Errorf("%s: %+v: who can mend it is not said", name, f)
@@ -102,7 +111,8 @@ func TestExamineMachine(t *testing.T) {
 	}
 	// A runtime without managed settings can be wired by its user alone.
 	found := connect.ExamineMachine("openclaw", place(), connect.Machine{Program: h.Program}, disk{}.read)
-	if len(found) != 1 || found[0].Severity != connect.Warn || !strings.Contains(found[0].Advice, "`belay connect openclaw`") {
+	if len(found) != 1 || found[0].Severity != connect.Warn || !strings.Contains(found[0].Advice,
+		"`belay connect openclaw`") {
 		t.Errorf("%+v", found)
 	}
 }

@@ -30,7 +30,8 @@ const (
 
 // Runtimes returns the runtimes that can be connected.
 func Runtimes() []string {
-	return []string{claudecode.Runtime, codex.Runtime, cursor.Runtime, geminicli.Runtime, openclaw.Runtime, opencode.Runtime}
+	return []string{claudecode.Runtime, codex.Runtime, cursor.Runtime, geminicli.Runtime, openclaw.Runtime,
+		opencode.Runtime}
 }
 
 // Levels returns the levels that a runtime has, from the one that holds least; none for a name
@@ -115,7 +116,8 @@ func Places(getenv func(string) string, project string) (Place, error) {
 	}
 	p.OpenCodeConfig = getenv("OPENCODE_CONFIG")
 	p.OpenClaw, p.OpenClawConfig = openClawPlace(getenv, home)
-	absolute := []*string{&p.OpenClaw, &p.OpenClawConfig, &p.Claude, &p.Codex, &p.Cursor, &p.Gemini, &p.OpenCode, &p.Project}
+	absolute := []*string{&p.OpenClaw, &p.OpenClawConfig, &p.Claude, &p.Codex, &p.Cursor, &p.Gemini, &p.OpenCode,
+		&p.Project}
 	for i := range p.OpenCodeMore {
 		absolute = append(absolute, &p.OpenCodeMore[i])
 	}

@@ -13,8 +13,8 @@ import (
 
 // place is where the tests' settings lie.
 func place() connect.Place {
-	return connect.Place{Claude: "/home/dev/.claude", Codex: "/home/dev/.codex", Cursor: "/home/dev/.cursor", Gemini: "/home/dev/.gemini",
-		OpenCode: "/home/dev/.config/opencode", OpenClaw: "/home/dev/.openclaw",
+	return connect.Place{Claude: "/home/dev/.claude", Codex: "/home/dev/.codex", Cursor: "/home/dev/.cursor",
+		Gemini: "/home/dev/.gemini", OpenCode: "/home/dev/.config/opencode", OpenClaw: "/home/dev/.openclaw",
 		OpenClawConfig: "/home/dev/.openclaw/openclaw.json", Project: "/src/app", Root: "/image"}
 }
 

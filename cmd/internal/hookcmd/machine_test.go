@@ -26,8 +26,9 @@ func TestMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			handed := false
-			code := hookcmd.Command{In: strings.NewReader(payload), Out: &out, Err: &errs, SystemMode: func() bool { return true },
-				Getenv: func(v string) string { return map[string]string{"BELAY_HOME": c.home, "HOME": t.TempDir()}[v] },
+			code := hookcmd.Command{In: strings.NewReader(payload), Out: &out, Err: &errs,
+				SystemMode: func() bool { return true },
+				Getenv:     func(v string) string { return map[string]string{"BELAY_HOME": c.home, "HOME": t.TempDir()}[v] },
 				HandOver: func([]string) error {
 					handed = true
 					return errors.New("not in this test")

@@ -11,8 +11,8 @@ import (
 var replies = []string{
 	`{"stdout":"{}","stderr":"","exit":0,"notes":[],"verdicts":[{"a":[1,{"b":null}]}]}`,
 	` {"stdout":"a\u00e9\n","stderr":"no","exit":2,"notes":["x","y"]} ` + "\n",
-	`{}`, `null`, `[]`, `""`, `1`, ``, ` `, `{`, `{"stdout"`, `{"stdout":`, `{"stdout":"{}"`, `{"stdout":"{}",}`, `{}{}`, `{} x`,
-	`{"stdout":null,"exit":null,"stderr":null,"notes":null}`,
+	`{}`, `null`, `[]`, `""`, `1`, ``, ` `, `{`, `{"stdout"`, `{"stdout":`, `{"stdout":"{}"`, `{"stdout":"{}",}`, `{}{}`,
+	`{} x`, `{"stdout":null,"exit":null,"stderr":null,"notes":null}`,
 	`{"stdout":1}`, `{"stdout":{}}`, `{"stderr":[]}`, `{"stderr":true}`, `{"exit":"0"}`, `{"exit":0.0}`, `{"exit":2e0}`,
 	`{"exit":-0}`, `{"exit":-2}`, `{"exit":9223372036854775808}`, `{"exit":00}`, `{"exit":true}`,
 	`{"notes":"x"}`, `{"notes":{}}`, `{"notes":[1]}`, `{"notes":[null,"a"]}`, `{"notes":["a"`, `{"notes":["a"}`,

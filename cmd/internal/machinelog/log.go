@@ -264,12 +264,12 @@ func (l *Log) Refusals() map[string]int64 {
 	return out
 }
 
-// Began: a state directory is made for a user.
+// Began says that a state directory is made for a user.
 func (l *Log) Began(uid int) {
 	l.tally.Add(tally.Key{UID: uid, Code: wire.AccessBegan}, "a state directory is made for this user")
 }
 
-// Held: a user is not served any more.
+// Held says that a user is not served any more.
 func (l *Log) Held(uid int, why error) {
 	l.mu.Lock()
 	l.held[uid] = true
@@ -277,7 +277,7 @@ func (l *Log) Held(uid int, why error) {
 	l.tally.Add(tally.Key{UID: uid, Code: wire.AccessHeld}, why.Error())
 }
 
-// Served: a user is served. It is told of those who were held.
+// Served says that a user is served. It is told of those who were held.
 func (l *Log) Served(uid int) {
 	l.mu.Lock()
 	held := l.held[uid]

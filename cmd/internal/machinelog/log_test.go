@@ -72,8 +72,8 @@ func (d *dir) taken() []string {
 func begin(t *testing.T, d *dir, open func() error) (l *machinelog.Log, troubles *[]string, stop func()) {
 	t.Helper()
 	troubles = new([]string)
-	l = machinelog.New(machinelog.Options{Version: "v1", PID: 7, Revision: "r1", Name: func(uid int) string { return fmt.Sprintf("u%d", uid) },
-		Open: func(context.Context) (machinelog.Host, error) {
+	l = machinelog.New(machinelog.Options{Version: "v1", PID: 7, Revision: "r1",
+		Name: func(uid int) string { return fmt.Sprintf("u%d", uid) }, Open: func(context.Context) (machinelog.Host, error) {
 			if err := open(); err != nil {
 				return nil, err
 			}
@@ -87,8 +87,8 @@ func begin(t *testing.T, d *dir, open func() error) (l *machinelog.Log, troubles
 
 func opens() error { return nil }
 
-// Start and end, refused callers, users who come, are held and served again, and changes of system.yaml are events, each
-// of them once.
+// Start and end, refused callers, users who come, are held and served again, and changes of system.yaml are events,
+// each of them once.
 func TestWhatIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &dir{}

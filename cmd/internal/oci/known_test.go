@@ -39,7 +39,8 @@ func TestKnownBlobHosts(t *testing.T) {
 			t.Errorf("%s: %v, not %s", endpoint, got, want)
 		}
 	}
-	for _, endpoint := range []string{"", "ghcr.io:8443", "ghcr.io.example", "myghcr.io", "a.quay.io", "ghcrXio", "a.b.gcr.io",
+	for _, endpoint := range []string{"", "ghcr.io:8443", "ghcr.io.example", "myghcr.io", "a.quay.io", "ghcrXio",
+		"a.b.gcr.io",
 		"evil.example", "123456789012.dkr.ecr.eu-central-1.amazonaws.com.example", "1.dkr.ecr.eu-central-1.amazonaws.com",
 		"123456789012.dkr.ecr.eu.central.amazonaws.com", "europe-docker.pkg.dev", "ghcr.io\n"} {
 		if got := knownBlobHosts(endpoint); got != nil {

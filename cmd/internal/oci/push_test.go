@@ -62,7 +62,8 @@ func TestPushAsBefore(t *testing.T) {
 	if p, err := c.Pull(ctx, pushed.Ref); err != nil || !bytes.Equal(p.Manifest, manifest) {
 		t.Errorf("%v", err)
 	}
-	for _, other := range [][]byte{nil, []byte("{}"), append(bytes.Clone(manifest), ' '), bytes.Replace(manifest, []byte("05bd"), []byte("05be"), 1)} {
+	for _, other := range [][]byte{nil, []byte("{}"), append(bytes.Clone(manifest), ' '),
+		bytes.Replace(manifest, []byte("05bd"), []byte("05be"), 1)} {
 		_, err = c.PushAs(ctx, ref, other, m, nil)
 		wantClass(t, err, ErrLayout, "none that belay makes")
 	}
@@ -90,7 +91,8 @@ func TestReadersOfTheByteCodeAlliance(t *testing.T) {
 		c.Component != nil {
 		t.Errorf("%s", config)
 	}
-	if want := []string{phases.ByteDigest(module("a hook"))}; c.LayerDigests == nil || !slices.Equal(*c.LayerDigests, want) {
+	if want := []string{phases.ByteDigest(module("a hook"))}; c.LayerDigests == nil ||
+		!slices.Equal(*c.LayerDigests, want) {
 		t.Errorf("%s", config)
 	}
 	var m Manifest

@@ -51,14 +51,14 @@ func (t *tries) answered(r *http.Request, status int, p *wire.ProblemBody) {
 
 func (t *tries) add(r *http.Request, p *wire.ProblemBody) {
 	if t != nil {
-		t.Add(tally.Key{UID: peerOf(r.Context()).uid, Code: string(p.Code), Where: r.Pattern}, p.Message)
+		t.Add(tally.Key{UID: peerOf(r.Context()).uid, Code: p.Code, Where: r.Pattern}, p.Message)
 	}
 }
 
 // frame counts what came on the framed socket, and was no question.
 func (t *tries) frame(uid int, p *wire.ProblemBody) {
 	if t != nil {
-		t.Add(tally.Key{UID: uid, Code: string(p.Code), Where: "frame"}, p.Message)
+		t.Add(tally.Key{UID: uid, Code: p.Code, Where: "frame"}, p.Message)
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/sigstore/sigstore-go/pkg/fulcio/certificate"
 )
 
-// SignerOf names who made a bundle, as the bundle itself says: the hint of a key; or the identity of a certificate, with
-// the authority that issued it, since another infrastructure's signature is another one. It is "" for a bundle that says
-// neither, and for one with a signed statement. Nothing of it is verified: it only says which file of the signer's own a
-// new signature takes the place of.
+// SignerOf names who made a bundle, as the bundle itself says: the hint of a key; or the identity of a certificate,
+// with the authority that issued it, since another infrastructure's signature is another one. It is "" for a bundle
+// that says neither, and for one with a signed statement. Nothing of it is verified: it only says which file of the
+// signer's own a new signature takes the place of.
 func SignerOf(bundle []byte) string {
 	type certificateOf struct {
 		Raw []byte `json:"rawBytes"`

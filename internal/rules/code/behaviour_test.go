@@ -134,7 +134,8 @@ func written(t *testing.T, f *rules.File, part rules.Part, lang string) []byte {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "written")
-	if err := hookbuild.NewFrom(dir, "acme/written", lang, &hookbuild.Start{Files: s.Files, Sources: s.Describes}); err != nil {
+	if err := hookbuild.NewFrom(dir, "acme/written", lang, &hookbuild.Start{Files: s.Files,
+		Sources: s.Describes}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := hookbuild.Build(t.Context(), dir, hookbuild.Options{StandardGo: true})
@@ -184,9 +185,12 @@ func both(t *testing.T, want, got *suite.Hook, c *suite.Case) (w, g suite.Result
 func drawn(t *testing.T, n int) []suite.Case {
 	t.Helper()
 	r := rand.New(rand.NewPCG(18, 7))
-	words := []string{"git", "git", "push", "push", "--force", "-f", "-uf", "--forc", "--force=x", "+main", "main", ":x", "origin",
-		"-C", "dir", "--", "'$X'", "$X", `"$(cat x)"`, "npm", "install", "sudo", "make", "deploy", "kubectl", "--context", "prod-1",
-		"p*", "[+]m", "*", "{a,+b}", "&&", ";", "|", "--unsafe", "token=abcdef1", "python3 -c 'print(1)'", `awk '{ system("x") }'`,
+	words := []string{"git", "git", "push", "push", "--force", "-f", "-uf", "--forc", "--force=x", "+main", "main", ":x",
+		"origin",
+		"-C", "dir", "--", "'$X'", "$X", `"$(cat x)"`, "npm", "install", "sudo", "make", "deploy", "kubectl", "--context",
+		"prod-1",
+		"p*", "[+]m", "*", "{a,+b}", "&&", ";", "|", "--unsafe", "token=abcdef1", "python3 -c 'print(1)'",
+		`awk '{ system("x") }'`,
 		"eval", "xargs", "é", "\u202e", "-", "bash -c 'git push -f'", "env", "A=1", ">x", "$(", "'", "-c", "a=b", "command"}
 	var b strings.Builder
 	b.WriteString("cases:\n")

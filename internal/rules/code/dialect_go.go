@@ -109,12 +109,14 @@ func (goDialect) answer(r *rules.OutlineRule, name string) string {
 	case "ask":
 		return fmt.Sprintf("\tc.asksFor(%q, %s, %t, %q)\n", r.Name, holds, r.DoubtBlocks, r.Reason)
 	case "limit":
-		return fmt.Sprintf("\tc.limits(%q, %s, %t, %t, %q, %q, %d, %d)\n", r.Name, holds, r.DoubtBlocks, r.Asks, r.Reason, r.By,
-			r.Count, r.Window)
+		return fmt.Sprintf("\tc.limits(%q, %s, %t, %t, %q, %q, %d, %d)\n", r.Name, holds, r.DoubtBlocks, r.Asks, r.Reason,
+			r.By, r.Count, r.Window)
 	case "require_lease":
-		return fmt.Sprintf("\tc.needsLease(%q, %s, %t, %t, %q, %q)\n", r.Name, holds, r.DoubtBlocks, r.Asks, r.Reason, r.Capability)
+		return fmt.Sprintf("\tc.needsLease(%q, %s, %t, %t, %q, %q)\n", r.Name, holds, r.DoubtBlocks, r.Asks, r.Reason,
+			r.Capability)
 	case "require_stage":
-		return fmt.Sprintf("\tc.needsStage(%q, %s, %t, %t, %q%s)\n", r.Name, holds, r.DoubtBlocks, r.Asks, r.Reason, goMore(r.Stages))
+		return fmt.Sprintf("\tc.needsStage(%q, %s, %t, %t, %q%s)\n", r.Name, holds, r.DoubtBlocks, r.Asks, r.Reason,
+			goMore(r.Stages))
 	case "annotate":
 		return fmt.Sprintf("\tc.annotates(%s, %s)\n", holds, goValues(r.Values))
 	case "fix":
@@ -151,8 +153,8 @@ type scopeList struct {
 }
 
 func scopeLists(s *phases.Scopes) (out []scopeList) {
-	for _, l := range []scopeList{{"fs_read", "FSRead", s.FSRead}, {"fs_write", "FSWrite", s.FSWrite}, {"net", "Net", s.Net},
-		{"tools", "Tools", s.Tools}} {
+	for _, l := range []scopeList{{"fs_read", "FSRead", s.FSRead}, {"fs_write", "FSWrite", s.FSWrite},
+		{"net", "Net", s.Net}, {"tools", "Tools", s.Tools}} {
 		if l.list != nil {
 			out = append(out, l)
 		}

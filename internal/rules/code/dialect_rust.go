@@ -121,12 +121,14 @@ func (rustDialect) answer(r *rules.OutlineRule, name string) string {
 	case "ask":
 		call = fmt.Sprintf("asks_for(%s, h, %t, %s)", rule, r.DoubtBlocks, rustText(r.Reason))
 	case "limit":
-		call = fmt.Sprintf("limits(%s, h, %t, %t, %s, %s, %d, %d)?", rule, r.DoubtBlocks, r.Asks, rustText(r.Reason), rustText(r.By),
-			r.Count, r.Window)
+		call = fmt.Sprintf("limits(%s, h, %t, %t, %s, %s, %d, %d)?", rule, r.DoubtBlocks, r.Asks, rustText(r.Reason),
+			rustText(r.By), r.Count, r.Window)
 	case "require_lease":
-		call = fmt.Sprintf("needs_lease(%s, h, %t, %t, %s, %s)", rule, r.DoubtBlocks, r.Asks, rustText(r.Reason), rustText(r.Capability))
+		call = fmt.Sprintf("needs_lease(%s, h, %t, %t, %s, %s)", rule, r.DoubtBlocks, r.Asks, rustText(r.Reason),
+			rustText(r.Capability))
 	case "require_stage":
-		call = fmt.Sprintf("needs_stage(%s, h, %t, %t, %s, &[%s])", rule, r.DoubtBlocks, r.Asks, rustText(r.Reason), rustTexts(r.Stages))
+		call = fmt.Sprintf("needs_stage(%s, h, %t, %t, %s, &[%s])", rule, r.DoubtBlocks, r.Asks, rustText(r.Reason),
+			rustTexts(r.Stages))
 	case "annotate":
 		call = fmt.Sprintf("annotates(h, &[%s])", rustValues(r.Values))
 	case "fix":

@@ -41,7 +41,8 @@ func TestUnsaid(t *testing.T) {
 		{"host_not: x.com", "block: x", "rules.yaml:4:12: /rules/0/when/host_not: "},
 		{"annotation: {key: k, is: {a: 1}}", "block: x", "/rules/0/when/annotation/is: "},
 	} {
-		if _, err := outline(t, c.when, c.answer, "pre_tool"); !errors.Is(err, rules.ErrRules) || !strings.Contains(err.Error(), c.want) {
+		if _, err := outline(t, c.when, c.answer, "pre_tool"); !errors.Is(err, rules.ErrRules) ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.when, err)
 		}
 	}
@@ -49,7 +50,8 @@ func TestUnsaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Outline("rules.yaml", rules.Changes); err == nil || !strings.Contains(err.Error(), "rules.yaml:3:25: /rules/0/redact") {
+	if _, err := f.Outline("rules.yaml", rules.Changes); err == nil ||
+		!strings.Contains(err.Error(), "rules.yaml:3:25: /rules/0/redact") {
 		t.Error(err)
 	}
 	if _, err := f.Outline("rules.yaml", rules.Judges); !errors.Is(err, rules.ErrNoPart) {

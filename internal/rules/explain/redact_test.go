@@ -43,7 +43,8 @@ rules:
 			"there is more text than the rule hide can replace"},
 		{"a long line", "pre_tool", `{"tool":"x","args":{"a":"` + strings.Repeat("secret1 ", 3000) + `"}}`, 0,
 			"there is more text than the rule hide can search"},
-		{"many lines", "pre_tool", `{"tool":"x","args":{"a":"` + strings.Repeat(`line\n`, 3000) + strings.Repeat(`secret1\n`, 300) +
+		{"many lines", "pre_tool", `{"tool":"x","args":{"a":"` + strings.Repeat(`line\n`, 3000) +
+			strings.Repeat(`secret1\n`, 300) +
 			`"}}`, 1, ""},
 	} {
 		inv, err := phases.DecodeInvocation(fmt.Appendf(nil,
