@@ -46,7 +46,11 @@ func EncodeTexts(buffer []byte, es []phases.Event) (texts [][]byte, used []byte,
 // Numbered returns the encoded event with its number and, unless it is nil, with the
 // digest of the rows that restrict, at the beginning of out.
 func Numbered(out, text []byte, seq int64, stamp *restrict.Digest) []byte {
-	out = slices.Grow(out[:0], len(text)+len(stampMember)+100)
+	return AppendNumbered(slices.Grow(out[:0], len(text)+len(stampMember)+100), text, seq, stamp)
+}
+
+// AppendNumbered appends to out what Numbered returns.
+func AppendNumbered(out, text []byte, seq int64, stamp *restrict.Digest) []byte {
 	out = append(out, Unnumbered[:len(Unnumbered)-2]...)
 	out = strconv.AppendInt(out, seq, 10)
 	if stamp != nil {

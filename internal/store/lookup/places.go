@@ -61,9 +61,9 @@ func (p *Places) Bytes() []byte {
 		return out
 	}
 	out := make([]byte, 0, 2*n)
-	for i := range BlockEvents {
-		if p.Has(i) {
-			out = binary.LittleEndian.AppendUint16(out, uint16(i))
+	for i, w := range p {
+		for ; w != 0; w &= w - 1 {
+			out = binary.LittleEndian.AppendUint16(out, uint16(64*i+bits.TrailingZeros64(w)))
 		}
 	}
 	return out

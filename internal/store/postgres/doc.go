@@ -32,6 +32,9 @@
 // anything was written, and leaves the others alone. There is one lock and it comes first, so that kernels
 // cannot wait for each other in a circle.
 //
+// While a group of the first kind is on its way to the disk, the writer numbers and hashes the next one, and sends it
+// at once when the answer is there; see stream.go. What was made ready behind a group that failed is made anew.
+//
 // # A commit whose answer is lost
 //
 // When the connection breaks while a transaction may have been committed, the writer connects anew and

@@ -156,6 +156,9 @@ func (w *writer) takeOver(ctx context.Context, c *pgx.Conn) (*edge, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := c.Prepare(ctx, appendName, appendEvents); err != nil {
+		return nil, err
+	}
 	h.pid = c.PgConn().PID()
 	e, err := newEdge(size, tail)
 	if err == nil {

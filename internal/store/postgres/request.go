@@ -3,7 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,13 +16,34 @@ import (
 type request struct {
 	batch kernel.Batch
 	texts [][]byte // its events, but for their numbers
+	ids   [][]byte // of the events
+	times []int64  // of the events
 	bytes int      // of the texts
 	work  func(context.Context, *pgx.Conn) error
 
-	taken   atomic.Bool // set by the first to decide: the writer, or a caller that gave up
+	mu      sync.Mutex // while the writer looks at the batch, its caller does not return
+	decided bool       // by the first: the writer, or a caller that gave up
 	receipt kernel.Receipt
 	err     error
 	done    chan struct{} // closed when it is decided
+}
+
+// take reports whether the one who asks is the first to decide about the request.
+func (r *request) take() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.decided
+	r.decided = true
+	return first
+}
+
+// waits calls f while the caller of the request waits, unless one of the two has decided. The caller stays until then.
+func (r *request) waits(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.decided {
+		f()
+	}
 }
 
 func errClosed() error { return errors.New("closed") }
@@ -32,9 +53,15 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 	r := &request{batch: b}
 	err := b.Valid()
 	if err == nil {
-		r.texts, _, err = leaf.EncodeTexts(nil, b.Events)
+		buffer, _ := s.buffers.Get().(*[]byte)
+		if buffer == nil {
+			buffer = new([]byte)
+		}
+		defer s.buffers.Put(buffer) // the writer is done with it
+		r.texts, *buffer, err = leaf.EncodeTexts((*buffer)[:0], b.Events)
 	}
-	for _, t := range r.texts {
+	for i, t := range r.texts {
+		r.ids, r.times = append(r.ids, []byte(b.Events[i].ID)), append(r.times, b.Events[i].Time.UnixNano())
 		r.bytes += len(t)
 	}
 	if err == nil {
@@ -88,7 +115,7 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
-		if r.taken.CompareAndSwap(false, true) {
+		if r.take() {
 			return ctx.Err() // the writer will skip it
 		}
 		<-r.done

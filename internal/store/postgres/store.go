@@ -29,6 +29,7 @@ type Store struct {
 	compared atomic.Pointer[time.Time] // when Probe last compared all rows that restrict, and they were right
 
 	requests chan *request
+	buffers  sync.Pool // of texts of events
 	writes   *writer // nil when the store is opened for reading only
 	writer   sync.WaitGroup
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/restrict"
@@ -57,6 +59,11 @@ func (w *writer) run() {
 
 // serve decides about the first request and those behind it, and tells their callers.
 func (w *writer) serve(first *request) {
+	if w.streams() {
+		if first = w.stream(first); first == nil {
+			return
+		}
+	}
 	group := []*request{first}
 	total := first.bytes
 	// Requests that came in during the last transaction go together; none waits for more that may never come.
@@ -76,20 +83,34 @@ fill:
 	var together []*request
 	for _, r := range group {
 		switch {
-		case !r.taken.CompareAndSwap(false, true):
+		case !r.take():
 		case r.work != nil:
 			w.work(r)
-		case r.batch.Prune || r.batch.Compact != 0: // these go alone
-			w.commit([]*request{r})
+		case alone(&r.batch):
+			w.commit([]*request{r}, nil)
 		default:
 			together = append(together, r)
 		}
 	}
 	if len(together) > 0 {
-		w.commit(together)
+		w.commit(together, nil)
 	}
+	w.inform(group)
+}
+
+// alone reports whether a batch shares its transaction with no other.
+func alone(b *kernel.Batch) bool { return b.Prune || b.Compact != 0 }
+
+// inform has callers read the outcome of their requests, and the lookup learn of what was written.
+func (w *writer) inform(group []*request) {
 	for _, r := range group {
+		if r.err == nil && r.receipt.First > 0 {
+			w.store.fresh.add(r.receipt.First, r.batch.Events)
+		}
 		close(r.done)
+	}
+	if w.edge != nil {
+		w.store.grown(w.edge.size)
 	}
 }
 
@@ -113,11 +134,13 @@ func (w *writer) work(r *request) {
 }
 
 // commit decides about batches. Each has its outcome when it returns.
-func (w *writer) commit(group []*request) {
-	err := w.transaction(group)
+//
+// sent is the first attempt, if it was made already.
+func (w *writer) commit(group []*request, sent *attempt) {
+	err := w.transaction(group, sent)
 	if err != nil && len(group) > 1 && w.conn != nil && !errors.Is(err, errUndecided()) {
 		for _, r := range group { // perhaps without one of them
-			w.commit([]*request{r})
+			w.commit([]*request{r}, nil)
 		}
 		return
 	}
@@ -139,17 +162,22 @@ func errUndecided() error { return undecidedError{} }
 
 // transaction writes the group. A nil error means that the transaction is durable and every request has its own
 // outcome; otherwise nothing of it is.
-func (w *writer) transaction(group []*request) error {
+func (w *writer) transaction(group []*request, sent *attempt) error {
 	var err error
 	for n := range maxAttempts {
 		if n > 2 {
 			time.Sleep(time.Duration(n) * time.Millisecond)
 		}
-		for _, r := range group {
-			r.receipt, r.err = kernel.Receipt{}, nil
+		t := sent
+		if sent = nil; t != nil {
+			err = t.err
+		} else {
+			for _, r := range group {
+				r.receipt, r.err = kernel.Receipt{}, nil
+			}
+			t, err = w.try(group)
 		}
-		var t *attempt
-		if t, err = w.try(group); err == nil {
+		if err == nil {
 			w.won(t)
 			return nil
 		}
@@ -211,6 +239,7 @@ type attempt struct {
 	group   []*request
 	edge    *edge
 	sent    bool // it may have been committed
+	err     error
 	version int64
 	set     *restrict.Set
 	single  single
@@ -220,12 +249,6 @@ func (w *writer) won(t *attempt) {
 	t.edge.full = nil
 	w.edge, w.version, w.set, w.single = t.edge, t.version, t.set, t.single
 	w.store.sets.put(t.version, t.set)
-	for _, r := range t.group {
-		if r.err == nil && r.receipt.First > 0 {
-			w.store.fresh.add(r.receipt.First, r.batch.Events)
-		}
-	}
-	w.store.grown(w.edge.size)
 	if at := w.edge.size / w.held.span; at > w.placed {
 		ctx, cancel := w.bounded()
 		defer cancel()
@@ -242,48 +265,60 @@ func (w *writer) try(group []*request) (*attempt, error) {
 	if err := w.ready(ctx); err != nil {
 		return nil, err
 	}
+	d := w.last().after(newAppending(0))
 	for _, r := range group {
-		if touches(w.set, w.single.wall, &r.batch) {
+		if touches(d.set, d.single.wall, &r.batch) {
 			return w.locked(ctx, group)
 		}
+		d.put(r)
 	}
-	t := &attempt{group: group, edge: w.edge.clone(), version: w.version, set: w.set, single: w.single}
-	a := newAppending(w.edge.size)
-	for _, r := range group {
-		a.add(r, t.edge, t.set, 0)
-	}
-	sql, args := a.statement(&w.held, t)
-	// Whether an error says that nothing was sent is not asked: the client library says so of answers that were lost.
-	t.sent = !w.conn.IsClosed()
-	_, err := w.conn.Exec(ctx, sql, args...)
-	return t, err
+	w.send(d)
+	return &d.attempt, <-d.answer
 }
 
 // appending are the events that one transaction writes.
 type appending struct {
-	size   int64 // of the log before
-	ids    [][]byte
-	known  map[string]bool
-	times  []int64
-	bodies [][]byte
+	size   int64           // of the log before
+	known  map[string]bool // the ids
+	ids    array
+	times  array
+	bodies array
 
-	once     [][]byte // events about items of the queue, which other kernels look for
-	onceSeqs []int64
+	once     array // ids of events about items of the queue, which other kernels look for
+	onceSeqs array
+
+	stamped *restrict.Set // whose digest is stamp
+	stamp   *restrict.Digest
 }
 
 func newAppending(size int64) *appending {
-	return &appending{size: size, ids: [][]byte{}, known: map[string]bool{}, times: []int64{}, bodies: [][]byte{}}
+	return &appending{size: size, known: map[string]bool{}, ids: newArray(pgtype.ByteaOID), times: newArray(pgtype.Int8OID),
+		bodies: newArray(pgtype.ByteaOID), once: newArray(pgtype.ByteaOID), onceSeqs: newArray(pgtype.Int8OID)}
+}
+
+// renew makes an appending whose transaction has ended one of other events.
+func (a *appending) renew(size int64) *appending {
+	a.size, a.stamped = size, nil
+	clear(a.known)
+	for _, l := range []*array{&a.ids, &a.times, &a.bodies, &a.once, &a.onceSeqs} {
+		l.reset()
+	}
+	return a
 }
 
 // refuses returns why the events of a request cannot be added.
 func (a *appending) refuses(r *request) error {
-	own := map[string]bool{}
-	for i := range r.batch.Events {
-		id := r.batch.Events[i].ID
-		if a.known[id] || own[id] {
+	var own map[string]bool
+	if len(r.ids) > 1 {
+		own = make(map[string]bool, len(r.ids))
+	}
+	for _, id := range r.ids {
+		if a.known[string(id)] || own[string(id)] {
 			return fmt.Errorf("event id %q is taken", id)
 		}
-		own[id] = true
+		if own != nil {
+			own[string(id)] = true
+		}
 	}
 	return nil
 }
@@ -297,32 +332,35 @@ func (a *appending) add(r *request, e *edge, set *restrict.Set, pruned int) {
 	for i, text := range r.texts {
 		var stamp *restrict.Digest
 		if i == len(r.texts)-1 {
-			root := set.Root()
-			stamp = &root
+			stamp = a.root(set)
 		}
-		body := leaf.Numbered(nil, text, e.size+1, stamp)
-		e.add(body)
-		ev := &r.batch.Events[i]
-		a.known[ev.ID] = true
-		a.ids, a.times, a.bodies = append(a.ids, []byte(ev.ID)), append(a.times, ev.Time.UnixNano()), append(a.bodies, body)
-		if ev.Type == phases.EventApproval && len(r.batch.Approvals) > 0 {
-			a.once, a.onceSeqs = append(a.once, []byte(ev.ID)), append(a.onceSeqs, e.size)
-		}
+		e.add(a.bodies.add(func(b []byte) []byte { return leaf.AppendNumbered(b, text, e.size+1, stamp) }))
+		a.known[string(r.ids[i])] = true
+		a.ids.addBytes(r.ids[i])
+		a.times.addInt(r.times[i])
 	}
 	if e.size >= first {
 		r.receipt = kernel.Receipt{First: first, Last: e.size, Pruned: pruned}
 	}
 }
 
-const appendEvents = "SELECT append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
-
-func (a *appending) statement(h *held, t *attempt) (string, []any) {
-	full := t.edge.full
-	if full == nil {
-		full = [][]byte{}
+// notes keeps which events of a request that was added are about items of the queue.
+func (a *appending) notes(r *request) {
+	for i, ev := range r.batch.Events {
+		if ev.Type == phases.EventApproval && len(r.batch.Approvals) > 0 {
+			a.once.addBytes(r.ids[i])
+			a.onceSeqs.addInt(r.receipt.First + int64(i))
+		}
 	}
-	return appendEvents, []any{h.kernel, h.fence, a.size, t.version, t.edge.tail, a.ids, a.times, a.bodies,
-		t.edge.fullRows(), full}
+}
+
+// root is the digest of what restricts, which most batches leave as it is.
+func (a *appending) root(set *restrict.Set) *restrict.Digest {
+	if a.stamped != set {
+		root := set.Root()
+		a.stamped, a.stamp = set, &root
+	}
+	return a.stamp
 }
 
 // locked writes a group that changes rows that restrict.
@@ -355,8 +393,9 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 		}
 		deltas = append(deltas, world.take(s)...)
 		a.add(r, t.edge, world.set, s.pruned)
+		a.notes(r)
 	}
-	if len(a.ids) == 0 {
+	if a.ids.n == 0 {
 		_, err := w.conn.Exec(ctx, "ROLLBACK") // all of them conflict
 		t.version, t.set, t.single = w.version, w.set, w.single
 		return t, err
@@ -372,17 +411,18 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 		b.Queue("SELECT advance($1, $2, $3, $4, $5, $6, $7, $8, $9)", h.kernel, h.fence, t.version, t.set.Node(),
 			t.edge.size, tlog.StoredHashIndex(0, t.edge.size-1), t.single.wall, t.single.version, encodeDeltas(deltas))
 	}
-	sql, args := a.statement(h, t)
-	b.Queue(sql, args...)
-	if len(a.once) > 0 {
-		b.Queue("SELECT note_once($1, $2, $3, $4)", h.kernel, h.fence, a.once, a.onceSeqs)
-	}
-	if err := w.conn.SendBatch(ctx, b).Close(); err != nil {
-		return t, err
+	if b.Len() > 0 {
+		if err := w.conn.SendBatch(ctx, b).Close(); err != nil {
+			return t, err
+		}
 	}
 	t.sent = !w.conn.IsClosed()
-	_, err = w.conn.Exec(ctx, "COMMIT")
-	return t, err
+	return t, appendAndCommit(ctx, w.conn.PgConn(), a.values(h, t), func(p *pgconn.Pipeline) {
+		if a.once.n > 0 {
+			p.SendQueryParams("SELECT note_once($1, $2, $3, $4)", [][]byte{int4(h.kernel), int8s(h.fence), a.once.value(),
+				a.onceSeqs.value()}, nil, binaryFormat(), nil)
+		}
+	})
 }
 
 // look begins a transaction, makes it the only one that changes rows that restrict, and reads those of the group.
