@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/store/postgres"
+	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -60,12 +63,35 @@ func central(p *config.Postgres) string {
 	return fmt.Sprintf("PostgreSQL, schema %s, kernel %s", schema, p.Kernel)
 }
 
+// Shares reports whether the belay.yaml of the state directory dir names a store that kernels share.
+func Shares(dir string) bool {
+	f, _, err := config.Load(dir)
+	return err == nil && f.Central() != nil
+}
+
 // Place says for people where the events of the state directory dir are.
 func Place(dir string) string {
 	if f, _, err := config.Load(dir); err == nil && f.Central() != nil {
 		return central(f.Central())
 	}
 	return databasePath(dir)
+}
+
+// LeftOver returns how many events lie in a belay.db of the state directory dir that is not used, since belay.yaml names a
+// store that kernels share. 0: none do. An error says that there is such a file, and why it cannot be read.
+func LeftOver(ctx context.Context, dir string, f *config.File) (events int64, err error) {
+	if p := f.Central(); p == nil || p.Settings().Local {
+		return 0, nil
+	}
+	if _, err := os.Stat(databasePath(dir)); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	db, err := sqlite.Open(ctx, databasePath(dir), sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return 0, err
+	}
+	events, err = db.LogSize(ctx)
+	return events, errors.Join(err, db.Close())
 }
 
 // sameStore refuses a belay.yaml that names another store than the one that is open.

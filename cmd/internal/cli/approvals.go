@@ -109,7 +109,7 @@ func (a *App) approvalsList(ctx context.Context, options approvalsListOptions) e
 	if err != nil {
 		return err
 	}
-	q, err := a.openQueue(ctx)
+	q, err := a.lookAtQueue(ctx)
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (a *App) approvalsShow(ctx context.Context, id string, wish previewWish, as
 	if err := wish.check(); err != nil {
 		return err
 	}
-	q, err := a.openQueue(ctx)
+	q, err := a.lookAtQueue(ctx)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ const (
 // preview runs the proposed hook on the newest logged decisions, in a process
 // of its own, and returns its verdicts. Only a reviewer's view starts it.
 func (a *App) preview(ctx context.Context, binding config.Binding, module []byte, n int) (Preview, error) {
-	src, err := a.openRecords(ctx)
+	src, err := a.lookAtRecords(ctx)
 	if err != nil {
 		return Preview{}, err
 	}

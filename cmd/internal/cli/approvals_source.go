@@ -22,8 +22,13 @@ type approver interface {
 }
 
 // openQueue opens the queue, of the daemon or of the directory without its hooks.
-func (a *App) openQueue(ctx context.Context) (approver, error) {
-	return openSource(ctx, a, func(c *client.Client) approver { return c }, func(host *belay.Belay) approver {
+func (a *App) openQueue(ctx context.Context) (approver, error) { return a.queueTo(ctx, toChange) }
+
+// lookAtQueue is openQueue for a command that changes nothing.
+func (a *App) lookAtQueue(ctx context.Context) (approver, error) { return a.queueTo(ctx, toLook) }
+
+func (a *App) queueTo(ctx context.Context, to func(dir string) belay.Options) (approver, error) {
+	return openSource(ctx, a, to, func(c *client.Client) approver { return c }, func(host *belay.Belay) approver {
 		return localQueue{host}
 	})
 }
@@ -138,7 +143,7 @@ func (a *App) waitFor(ctx context.Context, id string, patience time.Duration) (a
 }
 
 func (a *App) waitOnce(ctx context.Context, id string, wait time.Duration) (approvals.Item, error) {
-	q, err := a.openQueue(ctx)
+	q, err := a.lookAtQueue(ctx)
 	if err != nil {
 		return approvals.Item{}, err
 	}

@@ -82,7 +82,7 @@ func (a *App) approvalsWatchCmd() *cobra.Command {
 const watchEvery = 500 * time.Millisecond
 
 func (a *App) approvalsWatch(ctx context.Context, asJSON bool) error {
-	q, err := a.openQueue(ctx)
+	q, err := a.lookAtQueue(ctx)
 	if err != nil {
 		return err
 	}

@@ -169,6 +169,9 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	}
 	ok("configuration", file.Revision(src))
 
+	if f := examineLeftover(ctx, dir, file); f != nil {
+		out = append(out, *f)
+	}
 	out = append(out, examineTrust(dir))
 	out = append(out, examineTools(dir)...)
 	out = append(out, a.examineWiring(ctx, dir)...)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/statelog"
 )
 
@@ -190,7 +189,7 @@ where the agent cannot write, and give it to events verify --key.`,
 			if err != nil {
 				return err
 			}
-			host, err := a.openState(cmd.Context(), dir, belay.Options{NoHooks: true})
+			host, err := a.openState(cmd.Context(), dir, toLook(dir))
 			if err != nil {
 				return err
 			}

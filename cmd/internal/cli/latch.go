@@ -72,7 +72,7 @@ func latchKey(args []string) wire.Session {
 }
 
 func (a *App) latchList(ctx context.Context, asJSON bool) error {
-	src, err := a.openRecords(ctx)
+	src, err := a.lookAtRecords(ctx)
 	if err != nil {
 		return err
 	}

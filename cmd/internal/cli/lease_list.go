@@ -53,7 +53,7 @@ func leaseStates() []leases.State {
 }
 
 func (a *App) leaseList(ctx context.Context, q client.LeaseQuery, asJSON bool) error {
-	l, err := a.openLender(ctx)
+	l, err := a.lookAtLeases(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (a *App) leaseShowCmd() *cobra.Command {
 		Short: "Show one lease",
 		Args:  leaseArg("lease show takes the id of a lease", "`belay lease list --all` prints them."),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := a.openLender(cmd.Context())
+			l, err := a.lookAtLeases(cmd.Context())
 			if err != nil {
 				return err
 			}

@@ -22,8 +22,13 @@ type lender interface {
 	Close() error
 }
 
-func (a *App) openLender(ctx context.Context) (lender, error) {
-	return openSource(ctx, a, func(c *client.Client) lender { return c }, func(host *belay.Belay) lender {
+func (a *App) openLender(ctx context.Context) (lender, error) { return a.lenderTo(ctx, toChange) }
+
+// lookAtLeases is openLender for a command that changes nothing.
+func (a *App) lookAtLeases(ctx context.Context) (lender, error) { return a.lenderTo(ctx, toLook) }
+
+func (a *App) lenderTo(ctx context.Context, to func(dir string) belay.Options) (lender, error) {
+	return openSource(ctx, a, to, func(c *client.Client) lender { return c }, func(host *belay.Belay) lender {
 		return localLender{host}
 	})
 }

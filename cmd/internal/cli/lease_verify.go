@@ -81,7 +81,7 @@ func (a *App) compareLeases(ctx context.Context) (leaseReport, error) {
 	if err := before.read(ctx, src); err != nil {
 		return report, err
 	}
-	l, err := a.openLender(ctx)
+	l, err := a.lookAtLeases(ctx)
 	if err != nil {
 		return report, err
 	}

@@ -15,7 +15,7 @@ func (a *App) believable() (err error) {
 	quiet := a.quiet
 	a.quiet = true // opening it before has printed the fault
 	defer func() { a.quiet = quiet }()
-	src, err := a.openRecords(ctx)
+	src, err := a.lookAtRecords(ctx)
 	if err != nil {
 		return err
 	}

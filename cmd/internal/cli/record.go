@@ -257,7 +257,7 @@ func (a *App) recordEvents(ctx context.Context, o recordOptions) error {
 	if err != nil {
 		return err
 	}
-	src, err := a.openRecords(ctx)
+	src, err := a.lookAtRecords(ctx)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (a *App) recordRetained(ctx context.Context, options recordOptions) error {
 	if err != nil {
 		return failureBy(err, "Without it belay cannot tell whether an original belongs to an event.")
 	}
-	src, err := a.openRecords(ctx)
+	src, err := a.lookAtRecords(ctx)
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ func (a *App) shadow(ctx context.Context, f eventFilter, each func(*replay.Resul
 	if err != nil {
 		return "", err
 	}
-	src, err := a.openRecords(ctx)
+	src, err := a.lookAtRecords(ctx)
 	if err != nil {
 		return "", err
 	}

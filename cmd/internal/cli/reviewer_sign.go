@@ -71,7 +71,7 @@ func (a *App) signVerbCmd(use, short string, args cobra.PositionalArgs,
 		Short: short,
 		Args:  args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			src, err := a.openRecords(cmd.Context())
+			src, err := a.lookAtRecords(cmd.Context())
 			if err != nil {
 				return err
 			}

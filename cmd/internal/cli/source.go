@@ -118,9 +118,18 @@ func (a *App) answering(ctx context.Context) (*client.Client, error) {
 	return c, nil
 }
 
+// toLook returns how a state directory is opened by a command that only looks. The name of a kernel that shares its store
+// is not taken: another process may have it.
+func toLook(dir string) belay.Options {
+	return belay.Options{NoHooks: true, DryRun: statelog.Shares(dir)}
+}
+
+// toChange returns how a state directory is opened by a command that may change something.
+func toChange(string) belay.Options { return belay.Options{NoHooks: true} }
+
 // openSource opens the daemon, or the state directory without its hooks.
-func openSource[T any](ctx context.Context, app *App, remote func(*client.Client) T,
-	local func(*belay.Belay) T) (T, error) {
+func openSource[T any](ctx context.Context, app *App, to func(dir string) belay.Options,
+	remote func(*client.Client) T, local func(*belay.Belay) T) (T, error) {
 	var none T
 	c, err := app.answering(ctx)
 	if err != nil {
@@ -133,7 +142,7 @@ func openSource[T any](ctx context.Context, app *App, remote func(*client.Client
 	if err != nil {
 		return none, err
 	}
-	host, err := app.openState(ctx, dir, belay.Options{NoHooks: true})
+	host, err := app.openState(ctx, dir, to(dir))
 	if err != nil {
 		return none, err
 	}
@@ -151,8 +160,13 @@ func existing(dir string) error {
 
 // openRecords opens the record, of the daemon or of the directory without its
 // hooks: it must be there to look at while a hook is broken.
-func (a *App) openRecords(ctx context.Context) (records, error) {
-	return openSource(ctx, a, func(c *client.Client) records { return c }, func(host *belay.Belay) records {
+func (a *App) openRecords(ctx context.Context) (records, error) { return a.recordsTo(ctx, toChange) }
+
+// lookAtRecords is openRecords for a command that changes nothing.
+func (a *App) lookAtRecords(ctx context.Context) (records, error) { return a.recordsTo(ctx, toLook) }
+
+func (a *App) recordsTo(ctx context.Context, to func(dir string) belay.Options) (records, error) {
+	return openSource(ctx, a, to, func(c *client.Client) records { return c }, func(host *belay.Belay) records {
 		return localRecords{host, a.logDir}
 	})
 }

@@ -9,13 +9,16 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/statelog"
+	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/internal/sysinstall"
 	"github.com/belay-hooks/belay/internal/system"
 )
@@ -44,6 +47,9 @@ func (a *App) systemImport(ctx context.Context, dir string, f importFlags) error
 	}
 	if !ok {
 		return failure("there is no user "+system.User, "`belay system install` makes it.")
+	}
+	if err := logsOfUsersHere(t); err != nil {
+		return err
 	}
 	var checkpoints []byte
 	if f.checkpoint != "" {
@@ -95,6 +101,27 @@ func userOf(t *sysinstall.Tree, name string) (int, error) {
 		return 0, failure("root asks no questions in system mode", "")
 	}
 	return uid, nil
+}
+
+// logsOfUsersHere refuses an import where the organisation's belay.yaml names a store that kernels share: the log of a
+// user would lie beside it and never be read.
+func logsOfUsersHere(t *sysinstall.Tree) error {
+	src, err := files.Read(t.Outer(filepath.Join(system.ConfigDir, config.FileName)), strictyaml.MaxSize)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var file *config.File
+	if err == nil {
+		file, err = config.Parse(src)
+	}
+	if err != nil {
+		return failureBy(err, "Whether users have logs on this machine is not known. Nothing was imported.")
+	}
+	if file.Central() != nil {
+		return failure("the logs of users are in PostgreSQL: the organisation's belay.yaml names it (store)",
+			"Keep the old directory as it is: `belay --state DIR events verify` verifies it as ever.")
+	}
+	return nil
 }
 
 // withinLimit refuses a log that the daemon would refuse to write to.

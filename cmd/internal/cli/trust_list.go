@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/tiers"
 	"github.com/belay-hooks/belay/tiers/sigstore"
 )
@@ -185,7 +184,7 @@ func (a *App) trustCheck(ctx context.Context, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
+	host, err := a.openState(ctx, dir, toLook(dir))
 	if err != nil {
 		return err
 	}

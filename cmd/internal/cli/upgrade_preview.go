@@ -56,7 +56,7 @@ type UpgradeFlip struct {
 
 // previewUpgrade runs both versions on the newest logged decisions, in a process of its own.
 func (a *App) previewUpgrade(ctx context.Context, u *install.Upgrade, n int) (UpgradePreview, error) {
-	src, err := a.openRecords(ctx)
+	src, err := a.lookAtRecords(ctx)
 	if err != nil {
 		return UpgradePreview{}, err
 	}

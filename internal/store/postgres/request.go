@@ -85,10 +85,12 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context, *pgx.
 // read names are compared each time.
 const probeAll = time.Minute
 
-// Probe implements kernel.Store.
+// Probe implements kernel.Store. A store that is open for reading only is compared, and not written to.
 func (s *Store) Probe(ctx context.Context, now time.Time) error {
-	if err := s.submit(ctx, &request{batch: kernel.Batch{Now: now}}); err != nil {
-		return unavailable("probe", err)
+	if s.writes != nil {
+		if err := s.submit(ctx, &request{batch: kernel.Batch{Now: now}}); err != nil {
+			return unavailable("probe", err)
+		}
 	}
 	if at := s.compared.Load(); at != nil && time.Since(*at) < probeAll {
 		return nil
