@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -20,6 +21,46 @@ func kernelFunctions() []string {
 		"add_checkpoint", "drop_checkpoints", "add_block", "note_once", "organisation_keys", "report", "deny"}
 }
 
+// The functions that others call, and no role may.
+func innerFunctions() []string { return []string{"own"} }
+
+// What a role may do with a table.
+const (
+	reads  = "SELECT"
+	writes = "SELECT, INSERT, UPDATE, DELETE"
+)
+
+// tableRights say what each role may do with a table; "" is nothing.
+type tableRights struct {
+	name                      string
+	kernel, reviewer, auditor string
+}
+
+// allTables are the tables of a schema. The partitions of events have no rights of their own.
+func allTables() []tableRights {
+	return []tableRights{
+		{versionsTable, reads, reads, reads},
+		{"kernels", reads, reads, reads},
+		{"settings", reads, "", reads},
+		{"events", reads, "", reads},
+		{"tiles", reads, "", reads},
+		{"checkpoints", reads, "", reads},
+		{"lookup", reads, "", reads},
+		{"lookup_blocks", reads, "", reads},
+		{"shared", reads, "", reads},
+		{"changes", reads, "", reads},
+		{"once", reads, "", reads},
+		{"reports", reads, "", reads},
+		{"denials", reads, "", reads},
+		{"keys", "", "", ""},
+		{"latches", writes, "", reads},
+		{"approvals", writes, reads, reads},
+		{"leases", writes, "", reads},
+		{"runs", writes, "", reads},
+		{"state", writes, "", reads},
+	}
+}
+
 // Grants returns the statements that give the roles of an organisation the least rights, for its administrator to run
 // with psql. They make the roles that are missing, without a login.
 func Grants(schema string, r Roles) string {
@@ -32,35 +73,47 @@ func Grants(schema string, r Roles) string {
 		}
 		return s
 	}
-	id := func(s string) string { return pgx.Identifier{s}.Sanitize() }
 	k, rev, aud := name(r.Kernel, "belay_kernel"), name(r.Reviewer, "belay_reviewer"), name(r.Auditor, "belay_auditor")
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	for _, role := range []string{k, rev, aud} {
-		line("DO $$ BEGIN CREATE ROLE %s NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;", id(role))
-		line("REVOKE ALL ON ALL TABLES IN SCHEMA %s FROM %s;", id(schema), id(role))
-		line("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA %s FROM %s;", id(schema), id(role))
-		line("REVOKE ALL ON SCHEMA %s FROM %s;", id(schema), id(role))
-		line("GRANT USAGE ON SCHEMA %s TO %s;", id(schema), id(role))
-		line("GRANT SELECT ON %s TO %s;", tables(schema, versionsTable), id(role))
+		line("DO $$ BEGIN CREATE ROLE %s NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;", quoted(role))
+		line("REVOKE ALL ON ALL TABLES IN SCHEMA %s FROM %s;", quoted(schema), quoted(role))
+		line("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA %s FROM %s;", quoted(schema), quoted(role))
+		line("REVOKE ALL ON SCHEMA %s FROM %s;", quoted(schema), quoted(role))
+		line("GRANT USAGE ON SCHEMA %s TO %s;", quoted(schema), quoted(role))
+		for _, rights := range []string{reads, writes} {
+			var list []string
+			for _, t := range allTables() {
+				if role == k && t.kernel == rights || role == rev && t.reviewer == rights || role == aud && t.auditor == rights {
+					list = append(list, quoted(schema, t.name))
+				}
+			}
+			if len(list) > 0 {
+				line("GRANT %s ON %s TO %s;", rights, strings.Join(list, ", "), quoted(role))
+			}
+		}
 	}
-	line("GRANT SELECT ON %s TO %s;", tables(schema, "kernels", "settings", "events", "tiles", "checkpoints", "lookup",
-		"lookup_blocks", "shared", "changes", "once", "reports", "denials"), id(k))
-	line("GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %s;", tables(schema, "latches", "approvals", "leases", "runs",
-		"state"), id(k))
 	for _, f := range kernelFunctions() {
-		line("GRANT EXECUTE ON FUNCTION %s.%s TO %s;", id(schema), id(f), id(k))
+		line("GRANT EXECUTE ON FUNCTION %s TO %s;", quoted(schema, f), quoted(k))
 	}
-	line("GRANT SELECT ON %s TO %s;", tables(schema, "approvals", "kernels"), id(rev))
-	line("GRANT SELECT ON %s TO %s;", tables(schema, "kernels", "settings", "events", "tiles", "checkpoints", "lookup",
-		"lookup_blocks", "shared", "changes", "once", "latches", "approvals", "leases", "runs", "state", "reports",
-		"denials"), id(aud))
 	return b.String()
 }
 
-func tables(schema string, names ...string) string {
-	for i, n := range names {
-		names[i] = pgx.Identifier{schema, n}.Sanitize()
+func quoted(name ...string) string { return pgx.Identifier(name).Sanitize() }
+
+// kernelMay reports whether a kernel's role has a right by Grants.
+func kernelMay(r *right) bool {
+	switch r.kind {
+	case "SCHEMA":
+		return r.privilege == "USAGE"
+	case "FUNCTION":
+		return slices.Contains(kernelFunctions(), r.name)
 	}
-	return strings.Join(names, ", ")
+	for _, t := range allTables() {
+		if t.name == r.name {
+			return slices.Contains(strings.Split(t.kernel, ", "), r.privilege)
+		}
+	}
+	return false
 }

@@ -102,6 +102,14 @@ func checkSchema(ctx context.Context, c *pgx.Conn, schema string) error {
 	if !there {
 		return fmt.Errorf("the database has no schema %q, or this role may not use it; %s", schema, advice)
 	}
+	var readable bool
+	if err := c.QueryRow(ctx, "SELECT has_table_privilege($1, 'SELECT')", versionsTable).Scan(&readable); err != nil {
+		return err
+	}
+	if !readable {
+		return fmt.Errorf("this role may not read the schema %q; the owner of the schema runs the statements of "+
+			"`belay migrate --grants`, and makes this role a member of one of the three roles", schema)
+	}
 	rows, err := c.Query(ctx, "SELECT version_id FROM "+versionsTable+" WHERE is_applied AND version_id > 0 ORDER BY 1")
 	if err != nil {
 		return err

@@ -48,6 +48,10 @@ type Options struct {
 
 	ReadOnly bool // nothing is written, and the name is not taken
 
+	// AnyRole lets a role in that can do more or less than a kernel. It is for tests, whose server has one role for all,
+	// and nothing that an operator writes sets it.
+	AnyRole bool
+
 	Now func() time.Time // the clock of this machine, which is compared with the server's; nil means time.Now
 }
 

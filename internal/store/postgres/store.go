@@ -148,7 +148,10 @@ func (s *Store) check(ctx context.Context) error {
 	if err := checkServer(ctx, c, s.o.ReadOnly); err != nil {
 		return err
 	}
-	return checkSchema(ctx, c, s.o.Schema)
+	if err := checkSchema(ctx, c, s.o.Schema); err != nil {
+		return err
+	}
+	return s.o.checkRights(ctx, c)
 }
 
 // minServer is the oldest version of PostgreSQL that the tests run with.

@@ -80,7 +80,7 @@ func Bare(t testing.TB, kernel string) postgres.Options {
 	dsn := DSN(t)
 	schema := fmt.Sprintf("t%d_%d", os.Getpid(), counter.Add(1))
 	t.Cleanup(func() { Exec(t, "public", "DROP SCHEMA IF EXISTS "+schema+" CASCADE") })
-	return postgres.Options{DSN: dsn, Kernel: kernel, Schema: schema, TLS: postgres.Off}
+	return postgres.Options{DSN: dsn, Kernel: kernel, Schema: schema, TLS: postgres.Off, AnyRole: true}
 }
 
 var counter atomic.Int64

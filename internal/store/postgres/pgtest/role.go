@@ -21,6 +21,6 @@ func Login(t testing.TB, o postgres.Options, role string) postgres.Options {
 				"DROP OWNED BY "+r+"; DROP ROLE "+r+"; END IF; END $$")
 		}
 	})
-	o.DSN = strings.Replace(o.DSN, "//postgres@", "//"+login+"@", 1)
+	o.DSN, o.AnyRole = strings.Replace(o.DSN, "//postgres@", "//"+login+"@", 1), false
 	return o
 }
