@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -21,12 +22,14 @@ func PostgresOptions(p *config.Postgres, version string) postgres.Options {
 		LockTimeout: s.LockTimeout, Hold: s.Hold}
 }
 
-// openCentral opens the store that kernels share, as the kernel of belay.yaml.
-func openCentral(ctx context.Context, p *config.Postgres, o StorageOptions) (kernel.Store, error) {
+// openCentral opens the store that kernels share, as the kernel of belay.yaml, whose log key signs.
+func openCentral(ctx context.Context, p *config.Postgres, key *eventlog.Key, o StorageOptions) (kernel.Store, error) {
 	if p.Settings().Local {
 		return openForwarding()
 	}
-	db, err := postgres.Open(ctx, PostgresOptions(p, o.Version))
+	with := PostgresOptions(p, o.Version)
+	with.CheckpointKey = key.Verifier()
+	db, err := postgres.Open(ctx, with)
 	if err != nil {
 		return nil, err // and no nil *postgres.Store
 	}

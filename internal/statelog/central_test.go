@@ -18,7 +18,7 @@ import (
 // shared makes a belay.yaml in dir that names a new schema of the tests' PostgreSQL.
 func shared(t *testing.T, dir, kernel string) *config.File {
 	t.Helper()
-	o := pgtest.Options(t, kernel)
+	o := pgtest.Login(t, pgtest.Options(t, kernel), "kernel")
 	dsn := filepath.Join(dir, "dsn")
 	write(t, dsn, o.DSN)
 	return sharing(t, dir, dsn, o.Schema, kernel)

@@ -54,7 +54,7 @@ func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, f *config.F
 	o StorageOptions) (*Storage, error) {
 	s := &Storage{dir: dir, file: f, o: o}
 	e := &f.Events
-	if err := s.open(ctx, e.HighWater); err != nil {
+	if err := s.open(ctx, key, e.HighWater); err != nil {
 		return nil, err
 	}
 	files, err := s.files(e)
@@ -71,7 +71,7 @@ func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, f *config.F
 }
 
 // open opens the store. With an error s.Store is nil.
-func (s *Storage) open(ctx context.Context, mark string) (err error) {
+func (s *Storage) open(ctx context.Context, key *eventlog.Key, mark string) (err error) {
 	if s.o.Store == nil && (s.o.DryRun || !s.o.InMemory) {
 		if err := config.StoreKnown(s.dir, s.o.Unusable); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (s *Storage) open(ctx context.Context, mark string) (err error) {
 	case s.o.InMemory:
 		s.Store = memory.New()
 	case shared != nil:
-		s.Store, err = openCentral(ctx, shared, s.o)
+		s.Store, err = openCentral(ctx, shared, key, s.o)
 	default:
 		o := DatabaseOptions{NoMark: s.o.NoMark, MarkIn: mark, Move: s.o.MoveMark, Logger: s.o.Logger}
 		if s.Database, err = OpenDatabase(ctx, s.dir, o); err == nil {

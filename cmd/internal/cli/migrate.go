@@ -17,6 +17,7 @@ import (
 
 type migrateOptions struct {
 	dsnFile, schema, tls, rootCert string
+	forgetKey                      string
 	json                           bool
 }
 
@@ -28,6 +29,10 @@ func (a *App) migrateCmd() *cobra.Command {
 		Long: `migrate makes the schema that kernels share in PostgreSQL, or brings it up to date with this belay.
 It takes a DSN of a role that owns the schema. No kernel should log in as that role.
 
+A kernel's name belongs to the key that signed its first checkpoint, which is in its state directory.
+Where that directory is lost for good, --forget-key NAME lets a new one take the name and go on with
+the log. Keep the old public key: the old checkpoints are verified with it.
+
 belay.yaml says the rest (store.postgres); flags say it on a machine without a kernel.`,
 		Example: `  belay migrate --dsn-file /etc/belay/owner.dsn`,
 		Args:    noArgs,
@@ -38,6 +43,7 @@ belay.yaml says the rest (store.postgres); flags say it on a machine without a k
 	f.StringVar(&options.schema, "schema", "", "schema of the organisation (default that of belay.yaml, then belay)")
 	f.StringVar(&options.tls, "tls", "", "verify-full, verify-ca or off (default that of belay.yaml, then verify-full)")
 	f.StringVar(&options.rootCert, "root-cert", "", "PEM of what signs the server's certificate (default that of belay.yaml)")
+	f.StringVar(&options.forgetKey, "forget-key", "", "let the kernel of this name come back with another key for its checkpoints")
 	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
@@ -50,10 +56,23 @@ type migrated struct {
 	Steps  []string `json:"steps"`
 }
 
+// forgotten is what `belay migrate --forget-key --json` prints.
+type forgotten struct {
+	Schema    string `json:"schema"`
+	ForgotKey string `json:"forgot_key"` // of the kernel of this name
+}
+
 func (a *App) migrate(ctx context.Context, options migrateOptions) error {
 	o, err := a.ownerOptions(&options)
 	if err != nil {
 		return err
+	}
+	if options.forgetKey != "" {
+		if err := postgres.ForgetKey(ctx, o, options.forgetKey); err != nil {
+			return migrateFailure(err)
+		}
+		return a.tell(options.json, forgotten{o.Schema, options.forgetKey}, a.Out,
+			"schema %s: the next start of kernel %s may bring another key\n", safe(o.Schema), safe(options.forgetKey))
 	}
 	m, err := postgres.Migrate(ctx, o)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/internal/store/postgres/pgtest"
 )
 
@@ -19,7 +20,8 @@ import (
 const postgresVariable = "BELAY_TEST_POSTGRES"
 
 // givePostgres gives a script whose name begins with postgres_ the DSN and a schema of its own, which goes with the test.
-// Other scripts know of no PostgreSQL.
+// KERNEL_DSN and AUDITOR_DSN have logins of their roles, which may do what "pgsql grants" grants them. Other scripts know of
+// no PostgreSQL.
 func givePostgres(t *testing.T, env *testscript.Env) {
 	dsn := os.Getenv(postgresVariable)
 	name, wants := strings.CutPrefix(filepath.Base(env.WorkDir), "script-postgres_")
@@ -29,7 +31,10 @@ func givePostgres(t *testing.T, env *testscript.Env) {
 	schema := fmt.Sprintf("s%d_%s", os.Getpid(), name)
 	env.Setenv("DSN", dsn)
 	env.Setenv("SCHEMA", schema)
+	logins := pgtest.Logins(t, schema)
 	t.Cleanup(func() { pgtest.Exec(t, "public", "DROP SCHEMA IF EXISTS "+schema+" CASCADE") })
+	env.Setenv("KERNEL_DSN", logins["kernel"])
+	env.Setenv("AUDITOR_DSN", logins["auditor"])
 }
 
 // runPostgres runs statements in $SCHEMA, and prints what they answer.
@@ -45,6 +50,13 @@ func runPostgres(texts []string) error {
 		return err
 	}
 	for _, text := range texts {
+		if text == "grants" {
+			text = postgres.Grants(os.Getenv("SCHEMA"), pgtest.Roles(os.Getenv("SCHEMA")))
+			if _, err := c.Exec(ctx, text); err != nil {
+				return err
+			}
+			continue
+		}
 		rows, err := c.Query(ctx, text)
 		if err != nil {
 			return err

@@ -64,6 +64,10 @@ func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	if err != nil {
 		return m, unavailable("migrate", err)
 	}
+	// What a step has made is for those whom Grants names, also where the step forgot to say so.
+	if _, err = db.ExecContext(ctx, "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "+quoted(o.Schema)+" FROM PUBLIC"); err != nil {
+		return m, unavailable("migrate", err)
+	}
 	for _, r := range done {
 		m.Steps = append(m.Steps, r.Source.Path)
 	}
