@@ -22,7 +22,7 @@ func kernelFunctions() []string {
 }
 
 // The functions that others call, and no role may.
-func innerFunctions() []string { return []string{"own"} }
+func innerFunctions() []string { return []string{"own", "tell"} }
 
 // What a role may do with a table.
 const (
