@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases demo-system test test-go test-sdk test-examples test-outside test-registry test-kubernetes test-postgres dev-postgres test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-system bench-events profile bench-packages test-bench lint setup man examples fmt clean
+.PHONY: help build run demo-leases demo-system demo-fleet test test-go test-sdk test-examples test-outside test-registry test-kubernetes test-postgres dev-postgres test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-system bench-events profile bench-packages test-bench lint setup man examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ demo-system: ## system mode with real users: what each tries against the daemon 
 		exec 4>&1; status=$$({ { BELAY_DEMO_LONG=1 $(GO) test -count=1 -v ./cmd/internal/systemtest; echo $$? >&3; } | \
 			sed -u '/^=== /d; /^ *--- PASS/d; /^PASS$$/d; /^ok /d' >&4; } 3>&1); exit $$status; \
 	fi
+
+demo-fleet: ## three kernels on one PostgreSQL, which it installs and starts: what is tried with them, what happened and what held (a minute)
+	@scripts/demo-fleet
 
 test: setup ## everything that must hold; installs its tools first
 	@$(MAKE) --no-print-directory test-go test-sdk test-examples test-outside test-registry test-kubernetes test-plugins
