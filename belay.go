@@ -60,6 +60,7 @@ type Belay struct {
 	proposals *install.Proposals
 	live      *statelog.Live // the event log
 	stop      func()         // ends the watch over the trust policy; nil when there is none
+	mute      func()         // ends what this kernel tells other kernels of itself
 }
 
 // Open opens the state directory and makes its missing parts: the directory
@@ -186,6 +187,7 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	if !o.NoHooks && o.Verifier == nil {
 		b.stop = b.watchTrust()
 	}
+	b.mute = b.reports()
 	return b, nil
 }
 
@@ -272,6 +274,7 @@ func (b *Belay) Close() error {
 		b.stop() // a reload that has begun ends first: it uses the parts closed below
 		b.stop = nil
 	}
+	b.mute()
 	errs = append(errs, b.recorder.Close()) // before the kernel: closing it may append an event
 	errs = append(errs, b.kernel.Close())
 	if b.tools != nil {

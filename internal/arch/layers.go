@@ -135,7 +135,7 @@ func layers() map[string][]string {
 		"internal/rules/explain": {"phases", "kernel", "internal/loader", "internal/rig", "internal/rules"},
 		"internal/hookbuild":     {"phases", "tiers", "hooks-sdk", "internal/strictyaml", "internal/files"},
 		"internal/hookbuild/...": {"internal/hookbuild", "internal/statedir", "internal/suite"},
-		root: append([]string{"internal/install", "internal/redaction", "client/wire", "internal/loader",
+		root: append([]string{"internal/fleet", "internal/install", "internal/redaction", "client/wire", "internal/loader",
 			"internal/sandbox", "internal/redact", "internal/audit", "internal/config", "internal/store/...",
 			"internal/eventlog", "internal/mcptools", "internal/toolpins", "internal/sink", "kernel/approvals", "internal/notes",
 			"internal/statedir", "internal/revision", "internal/trust",

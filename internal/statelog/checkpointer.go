@@ -42,6 +42,8 @@ type Checkpointer struct {
 	pending int64 // events of this process since its last checkpoint
 
 	writing sync.Mutex // one checkpoint at a time
+
+	activity Activity
 }
 
 // CheckpointFile is one file of checkpoints.
@@ -108,6 +110,7 @@ func (c *Checkpointer) Commit(ctx context.Context, b kernel.Batch) (kernel.Recei
 	}
 	r, err := c.Store.Commit(ctx, b)
 	if err == nil && len(b.Events) > 0 {
+		c.activity.note(b.Events, r.First)
 		limit, _ := c.every()
 		c.mu.Lock()
 		c.pending += int64(len(b.Events))

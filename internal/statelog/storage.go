@@ -70,6 +70,9 @@ func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, f *config.F
 	return s, nil
 }
 
+// Activity is what came into the log lately.
+func (s *Storage) Activity() *Activity { return &s.checkpoints.activity }
+
 // open opens the store. With an error s.Store is nil.
 func (s *Storage) open(ctx context.Context, key *eventlog.Key, mark string) (err error) {
 	if s.o.Store == nil && (s.o.DryRun || !s.o.InMemory) {

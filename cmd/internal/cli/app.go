@@ -186,7 +186,7 @@ an agent is about to do, and answers allow, allow with changes, ask or block.
 	root.AddCommand(a.initCmd(), a.evalCmd(), a.serveCmd(), a.reloadCmd(), a.hookCmd(), a.trustCmd(), a.eventsCmd(),
 		a.statusCmd(), a.doctorCmd(), a.configCmd(), a.latchCmd(), a.leaseCmd(), a.approvalsCmd(), a.reviewerCmd(),
 		a.rulesCmd(), a.testCmd(), a.redactCmd(), a.recordCmd(), a.recoverCmd(), a.replayCmd(), a.fuzzCmd(), a.conformCmd(),
-		a.migrateCmd(), a.demoCmd(), a.schemaCmd(), a.systemCmd(), a.completionCmd())
+		a.migrateCmd(), a.fleetCmd(), a.demoCmd(), a.schemaCmd(), a.systemCmd(), a.completionCmd())
 	root.AddCommand(a.previewCmds()...)
 	return root
 }

@@ -36,7 +36,7 @@ func reaches() map[string]reach {
 			"system upgrade", "test", "trust generate-key"},
 		// A reviewer signs with a key of their own, and reads the configuration only to find it. record takes from the
 		// daemon, or plays what is given to it.
-		reachFlags: {"connect", "doctor", "eval", "events verify", "record", "reviewer init", "reviewer list", "reviewer sign config accept",
+		reachFlags: {"connect", "doctor", "eval", "events verify", "fleet status", "record", "reviewer init", "reviewer list", "reviewer sign config accept",
 			"reviewer sign draft", "reviewer sign events compact", "reviewer sign latch clear", "reviewer sign record",
 			"reviewer sign recover", "serve"},
 	} {

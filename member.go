@@ -1,0 +1,102 @@
+package belay
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/every"
+	"github.com/belay-hooks/belay/internal/fleet"
+	"github.com/belay-hooks/belay/internal/revision"
+)
+
+// reportEvery is how often a kernel that shares its store says anew how it is.
+const reportEvery = 2 * time.Second
+
+// reporter is a store that tells others what its kernel says of itself.
+type reporter interface{ SetReport(body []byte) }
+
+// reports tells how this kernel is, while it shares its store with others, until the returned function is called.
+func (b *Belay) reports() (stop func()) {
+	to, ok := b.storage.Store.(reporter)
+	if !ok || b.o.NoHooks || b.o.DryRun {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var policy policyDigest
+		every.Do(ctx, reportEvery/20, reportEvery, func(ctx context.Context) bool {
+			body, err := b.selfReport(ctx, &policy).Encode()
+			if err != nil {
+				b.log.LogAttrs(ctx, slog.LevelError, "what this kernel says of itself could not be told", slog.Any("error", err))
+				return true
+			}
+			to.SetReport(body)
+			return true
+		})
+	}()
+	return func() { cancel(); <-done }
+}
+
+// selfReport says how this kernel is. It asks no database over a network: it has to be told when that is slow, too.
+func (b *Belay) selfReport(ctx context.Context, policy *policyDigest) fleet.SelfReport {
+	b.conf.mu.Lock()
+	bad, digest := b.conf.now.bad, policy.of(b.conf)
+	local := false
+	if s := b.conf.now.file.Central(); s != nil {
+		local = s.Events == config.EventsLocal
+	}
+	b.conf.mu.Unlock()
+	r := fleet.SelfReport{Version: b.o.Version, Policy: digest, Local: local, Warnings: len(b.LeftBehind())}
+	r.Size, r.Newest = b.storage.Activity().Newest()
+	r.Newest = r.Newest.UTC()
+	if local { // events of before this process may wait, too
+		if n, err := b.storage.Store.LogSize(ctx); err == nil {
+			r.Size = max(r.Size, n)
+		}
+	}
+	for runtime, n := range b.storage.Activity().Agents(time.Now()) {
+		r.Agents = append(r.Agents, fleet.AgentsOfOne{Runtime: b.redact.Line(runtime), Count: n})
+	}
+	if h := b.kernel.Health(); !h.OK {
+		r.Blocks = cmp.Or(h.Reason, "it is not healthy")
+	} else if bad != nil {
+		r.Blocks = bad.Error()
+	}
+	r.Blocks = b.redact.Line(r.Blocks)
+	if b.o.Verifier == nil && b.conf.trust.Problem() != "" {
+		r.Warnings++
+	}
+	return r
+}
+
+// policyDigest is the digest of what decides, as it was found last.
+type policyDigest struct{ revision, digest string }
+
+// of returns the digest of what is in force. Preconditions: c.mu is held.
+func (p *policyDigest) of(c *configuration) string {
+	rev := c.revision()
+	if rev == p.revision {
+		return p.digest
+	}
+	var policy any
+	if t := c.trust.InUse(); t != nil && c.o.Verifier == nil {
+		policy = t
+	}
+	now, err := revision.Of(rev, c.now.file, policy)
+	for _, f := range c.now.rules {
+		now.Files[f.File] = cmp.Or(f.Digest, "unreadable")
+	}
+	digest := "unknown"
+	if err == nil {
+		if d, err := now.Policy(); err == nil {
+			digest = d
+		}
+	}
+	p.revision, p.digest = rev, digest
+	return digest
+}
