@@ -20,7 +20,7 @@ LINT_VERSION := v2.13.2
 export CGO_ENABLED ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help build run demo-leases demo-system demo-fleet test test-go test-sdk test-examples test-outside test-registry test-kubernetes test-postgres dev-postgres test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-system bench-events profile bench-packages test-bench lint setup man examples fmt clean
+.PHONY: help build run demo-leases demo-system demo-fleet test test-go test-sdk test-examples test-outside test-registry test-kubernetes test-postgres soak-postgres dev-postgres test-cosign test-race test-reset test-cross test-cross-build test-spec test-bombs test-prices test-agents test-system-agents test-reconcile test-plugins test-mcp test-boot test-installs test-crash test-approvals test-claims biglog test-soak test-faults test-mutants fuzz bench bench-soak bench-system bench-events profile bench-packages test-bench lint setup man examples fmt clean
 
 help: ## this list
 	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-14s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ test-kubernetes: ## the example in deploy/kubernetes against the types of Kubern
 
 test-postgres: ## the store for many kernels with a real PostgreSQL 15, which it installs, starts on a socket of its own and stops (2 minutes)
 	scripts/test-postgres
+
+soak-postgres: ## a million operations of 16 kernels with 64 callers each, while kernels are killed, the database crashes and its replica takes over (an hour or more; BELAY_SOAK_TIME=40m bounds it)
+	scripts/soak-postgres
 
 dev-postgres: ## a PostgreSQL of your own to try things with, in dist/postgres: prints its DSN (stop it with scripts/postgres stop dist/postgres)
 	@scripts/postgres start dist/postgres

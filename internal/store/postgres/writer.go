@@ -164,6 +164,7 @@ func errUndecided() error { return undecidedError{} }
 // outcome; otherwise nothing of it is.
 func (w *writer) transaction(group []*request, sent *attempt) error {
 	var err error
+	stale := 0 // how often others were faster
 	for n := range maxAttempts {
 		if n > 2 {
 			time.Sleep(time.Duration(n) * time.Millisecond)
@@ -175,7 +176,7 @@ func (w *writer) transaction(group []*request, sent *attempt) error {
 			for _, r := range group {
 				r.receipt, r.err = kernel.Receipt{}, nil
 			}
-			t, err = w.try(group)
+			t, err = w.try(group, stale > 1)
 		}
 		if err == nil {
 			w.won(t)
@@ -193,6 +194,9 @@ func (w *writer) transaction(group []*request, sent *attempt) error {
 		}
 		if w.conn == nil && n > 2 || w.conn != nil && !passing(err) {
 			break
+		}
+		if refusal(err) == codeStale {
+			stale++
 		}
 		if perr := w.prepare(err, group); perr != nil {
 			return w.judged(perr)
@@ -258,8 +262,8 @@ func (w *writer) won(t *attempt) {
 	}
 }
 
-// try writes the group once.
-func (w *writer) try(group []*request) (*attempt, error) {
+// try writes the group once. lock: no other kernel may be faster.
+func (w *writer) try(group []*request, lock bool) (*attempt, error) {
 	ctx, cancel := w.bounded()
 	defer cancel()
 	if err := w.ready(ctx); err != nil {
@@ -267,7 +271,7 @@ func (w *writer) try(group []*request) (*attempt, error) {
 	}
 	d := w.last().after(newAppending(0))
 	for _, r := range group {
-		if touches(d.set, d.single.wall, &r.batch) {
+		if lock || touches(d.set, d.single.wall, &r.batch) {
 			return w.locked(ctx, group)
 		}
 		d.put(r)

@@ -12,12 +12,12 @@ import (
 // Proxy stands between stores and the server, on a socket of its own, and cuts connections.
 type Proxy struct {
 	listener net.Listener
-	server   string
 	dir      string
 
-	mu    sync.Mutex
-	pairs map[net.Conn]net.Conn
-	down  bool
+	mu     sync.Mutex
+	server string
+	pairs  map[net.Conn]net.Conn
+	down   bool
 	// drop decides about what the server sends: true drops it and cuts the connection; nil drops nothing
 	drop func(fromServer []byte) bool
 }
@@ -58,7 +58,10 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		s, err := net.Dial("unix", p.server)
+		p.mu.Lock()
+		server := p.server
+		p.mu.Unlock()
+		s, err := net.Dial("unix", server)
 		p.mu.Lock()
 		if err != nil || p.down {
 			p.mu.Unlock()
@@ -124,4 +127,11 @@ func (p *Proxy) Drop(f func(fromServer []byte) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop = f
+}
+
+// lead has new connections go to another server.
+func (p *Proxy) lead(server string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.server = server
 }
