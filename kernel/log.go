@@ -71,6 +71,10 @@ type Restrictions struct {
 	Tables   []byte    // sixteen SHA-256 digests, 512 bytes; a table that the store does not have is zeros
 	Latches  []Latch   // as they are, oldest first
 	Tampered *Tampered // how they differ; nil: they do not, or nothing is recorded yet
+
+	// what the newest event of any kernel records of the rows that kernels share, as phases.Event.Shared; "" where these
+	// are in the store of the log, or cannot be asked for now
+	Shared string
 }
 
 // LogLeaf is an event as it is stored.

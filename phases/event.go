@@ -57,7 +57,9 @@ func EventTypes() []EventType {
 type Event struct {
 	Seq int64 `json:"seq"`
 	// sha256:<hex> of the rows that restrict after its batch; the store gives it to the last event of each
-	Restrictions   string         `json:"restrictions,omitzero"`
+	Restrictions string `json:"restrictions,omitzero"`
+	// likewise of the rows that restrict all kernels of an organisation, where another store than the log's holds them
+	Shared         string         `json:"shared,omitzero"`
 	ID             string         `json:"id"` // UUIDv7
 	Type           EventType      `json:"type"`
 	Time           time.Time      `json:"time"`

@@ -85,7 +85,7 @@ func fits(e *phases.Event, size *int) bool {
 		n += len(s) + 3
 		valid = valid && utf8.ValidString(s)
 	}
-	for _, s := range [...]string{e.Restrictions, e.ID, string(e.Type), e.Invocation, string(e.Phase), e.Runtime,
+	for _, s := range [...]string{e.Restrictions, e.Shared, e.ID, string(e.Type), e.Invocation, string(e.Phase), e.Runtime,
 		e.Session,
 		e.Agent, e.Run, e.User, e.Tool, e.Binding, e.HookDigest, e.HookVersion, string(e.Tier), e.Signer, string(e.Mode),
 		string(e.Pass), e.PolicyRevision, string(e.Enforced), e.Decision, e.Reason, string(e.Kind), e.DecidedBy,

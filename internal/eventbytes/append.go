@@ -59,6 +59,7 @@ func appendEvent(dst []byte, e *phases.Event) (_ []byte, ok bool) {
 	w := writer{out: append(dst, '{'), ok: true}
 	w.out = strconv.AppendInt(append(w.out, `"seq":`...), e.Seq, 10)
 	w.text(`,"restrictions":`, e.Restrictions)
+	w.text(`,"shared":`, e.Shared)
 	w.always(`,"id":`, e.ID)
 	w.always(`,"type":`, string(e.Type))
 	w.time(`,"time":`, e.Time)

@@ -57,6 +57,7 @@ type member struct {
 var members = [...]member{
 	{`"seq":`, aNumber, nil},
 	{`"restrictions":`, aText, func(e *phases.Event) *string { return &e.Restrictions }},
+	{`"shared":`, aText, func(e *phases.Event) *string { return &e.Shared }},
 	{`"id":`, aText, func(e *phases.Event) *string { return &e.ID }},
 	{`"type":`, aText, func(e *phases.Event) *string { return (*string)(&e.Type) }},
 	{`"time":`, aTime, nil},

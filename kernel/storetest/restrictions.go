@@ -57,7 +57,7 @@ func restrictionsRecorded(t *testing.T, store kernel.Store) {
 	for _, change := range changes() {
 		b := evented(change.batch)
 		b.Events = append([]phases.Event{event("first of " + change.name)}, b.Events...)
-		b.Events[0].Restrictions = "sha256:0" // what comes in does not count
+		b.Events[0].Restrictions, b.Events[0].Shared = "sha256:0", "sha256:0" // what comes in does not count
 		commit(t, store, b)
 		restrictions, err := store.Restrictions(t.Context())
 		if err != nil || restrictions.Tampered != nil || restrictions.Found != restrictions.Recorded ||
@@ -69,13 +69,19 @@ func restrictionsRecorded(t *testing.T, store kernel.Store) {
 			es[1].Seq != restrictions.Seq {
 			t.Fatalf("after %s: the events are %+v, %v, want %s in the second", change.name, es, err, restrictions.Recorded)
 		}
+		if lends := len(b.Leases) > 0 || len(b.Approvals) > 0; es[0].Shared != "" ||
+			es[1].Shared != restrictions.Shared && (lends || es[1].Shared != "") {
+			t.Fatalf("after %s: the events are %+v, want %q in the second for what is shared", change.name, es,
+				restrictions.Shared)
+		}
 		if d, ok := restrict.RootOf(restrictions.Tables); !ok || d.String() != restrictions.Found {
 			t.Errorf("after %s: the digests of the tables are not those of %s", change.name, restrictions.Found)
 		}
-		if other := seen[restrictions.Recorded]; other != "" && change.name != "a latch is cleared" {
+		digests := restrictions.Recorded + restrictions.Shared
+		if other := seen[digests]; other != "" && change.name != "a latch is cleared" {
 			t.Errorf("%s does not show: the digest is that of %s", change.name, other)
 		}
-		seen[restrictions.Recorded] = change.name
+		seen[digests] = change.name
 	}
 	before, _ := store.Restrictions(t.Context())
 	now := T0.Add(leases.Retention + 48*time.Hour)

@@ -274,7 +274,7 @@ func (s *Store) encode(events []phases.Event, next *rows) (map[string]int64, [][
 		if s.ids[e.ID] != 0 || ids[e.ID] != 0 || e.ID == "" {
 			return nil, nil, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
 		}
-		e.Seq, e.Time, e.Restrictions = int64(len(s.bodies)+i+1), e.Time.UTC(), ""
+		e.Seq, e.Time, e.Restrictions, e.Shared = int64(len(s.bodies)+i+1), e.Time.UTC(), "", ""
 		if i == len(events)-1 {
 			_, root, err := next.digest()
 			if err != nil {

@@ -281,7 +281,7 @@ func (s *Store) encode(events []phases.Event) ([][]byte, error) {
 			return nil, fmt.Errorf("%w: event id %q is empty or taken", kernel.ErrUnavailable, e.ID)
 		}
 		e.Seq = int64(len(s.bodies) + i + 1)
-		e.Time, e.Restrictions = e.Time.UTC(), ""
+		e.Time, e.Restrictions, e.Shared = e.Time.UTC(), "", ""
 		if i == len(events)-1 {
 			e.Restrictions = blank
 		}
