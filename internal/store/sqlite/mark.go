@@ -110,7 +110,7 @@ func (w *writer) guard(group []*request) error {
 			return err
 		}
 	}
-	if g.settled && g.looks == looks {
+	if g.settled && g.looks == looks || w.unsettled != nil { // the number of the next event is that batch's
 		return nil
 	}
 	if err := m.Heal(); err != nil {
@@ -126,7 +126,7 @@ func (w *writer) guard(group []*request) error {
 // brings reports whether a group writes events: looking at a database gives it no mark.
 func brings(group []*request) bool {
 	for _, r := range group {
-		if len(r.events) > 0 {
+		if len(r.events) > 0 || r.brings {
 			return true
 		}
 	}

@@ -99,6 +99,8 @@ var migrations = [...]string{
 	DELETE FROM lookup_blocks;`,
 
 	packsSchema,
+
+	forwardingSchema,
 }
 
 // rareTypes is what SQLite has to find in a query, word for word, to use events_rare: all

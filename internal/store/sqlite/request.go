@@ -26,6 +26,10 @@ type request struct {
 
 	recover *marked.Plan // not nil: instead of all that
 
+	share   *sharing // not nil: a part of the batch is decided elsewhere
+	settles bool     // it may be written while a shared batch is not settled
+	brings  bool     // it stands before events, though it has none
+
 	uses    []highwater.Use // what the batch uses up; set when it is written
 	taken   atomic.Bool     // set by the first to decide: the writer, or a caller that gave up
 	receipt kernel.Receipt

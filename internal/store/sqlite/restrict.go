@@ -416,7 +416,7 @@ func schemaText(c *sqlite3.Conn) (string, error) {
 
 // ownSchemaDigest is the digest of what ownSchema returns. To run all migrations for a comparison
 // would take longer than to open the database.
-const ownSchemaDigest = "sha256:c04f74a35562354d5ae9333805145fe44b053a8130c4d957892e4132afdf6c44"
+const ownSchemaDigest = "sha256:406a2364455a32055c038dae8405f3268a53bd339d1ec7e95630ce63cf29db75"
 
 // ownSchema returns the schema that the migrations make.
 func ownSchema() (text string, err error) {

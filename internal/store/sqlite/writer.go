@@ -41,6 +41,9 @@ type writer struct {
 	found   head          // what the newest leaf said of the rows when the transaction began
 	wrong   error         // kernel.ErrTampered: the rows are not those that the log records, and set is not known
 
+	unsettled *intent // a shared batch of which it is not known here whether it counts; see share.go
+	looked    bool    // unsettled is as the database has it, but for what other connections have written since
+
 	pages  int  // of the write-ahead log
 	moved  int  // pages when it was last moved, or begun to be
 	groups int  // decided so far
@@ -169,7 +172,7 @@ func (w *writer) byCaller(r *request) bool {
 // use takes a connection into use. SQLite would move the log inside COMMIT, while
 // the callers wait, and would keep an error of that to itself.
 func (w *writer) use(c *conn) {
-	w.conn, w.edge, w.pages, w.moved = c, nil, 0, 0
+	w.conn, w.edge, w.pages, w.moved, w.looked = c, nil, 0, 0, false
 	var err error
 	if w.version, err = dataVersion(c); err != nil {
 		w.version = unknownVersion
@@ -213,10 +216,12 @@ func (w *writer) decide(group []*request) []*request {
 	if len(live) == 0 {
 		return nil
 	}
-	// A recovery goes alone.
+	// A recovery goes alone, and so does what concerns a shared batch.
 	together := live[:0:0]
 	for _, r := range live {
-		if r.recover != nil {
+		if r.share != nil {
+			w.share(r)
+		} else if r.recover != nil || r.settles {
 			w.together([]*request{r})
 		} else {
 			together = append(together, r)
@@ -264,6 +269,9 @@ func (w *writer) transaction(group []*request, apart bool) error {
 			err = w.intend(group)
 		}
 		if err == nil {
+			err = w.recordShared(group)
+		}
+		if err == nil {
 			err = w.conn.exec("COMMIT")
 		}
 	}
@@ -273,10 +281,10 @@ func (w *writer) transaction(group []*request, apart bool) error {
 		return nil
 	}
 	w.store.watch.forget()
-	w.edge, w.conn.seen, w.guarded.settled = nil, 0, false
+	w.edge, w.conn.seen, w.guarded.settled, w.looked = nil, 0, false, false
 	undone := w.conn.GetAutocommit() || w.conn.exec("ROLLBACK") == nil
 	if !undone || !errors.Is(err, sqlite3.BUSY) && !errors.Is(err, errTogether) && !errors.Is(err, kernel.ErrRollback) &&
-		!errors.Is(err, marked.ErrRefused) {
+		!errors.Is(err, marked.ErrRefused) && !errors.Is(err, errElsewhere) {
 		w.conn.close() // which undoes it, if that was still to be done
 		w.conn = nil
 	}
@@ -307,6 +315,9 @@ func (w *writer) recover() error {
 // errTogether: the group cannot be written as it is, but perhaps without one of it.
 var errTogether = errors.New("a batch of the group cannot be written")
 
+// errElsewhere: the other store of a shared batch did not commit, which says nothing about this one.
+var errElsewhere = errors.New("the shared database has not committed")
+
 // apply writes the group. A request that is refused before anything of it was
 // written, as most that conflict are, leaves the others alone. One that fails later
 // makes the answer errTogether; then apart gives each a savepoint. Any other
@@ -332,13 +343,20 @@ func (w *writer) apply(group []*request, apart bool) (err error) {
 	} else {
 		w.store.watch.forget()
 	}
+	if err = w.findUnsettled(); err != nil {
+		return err
+	}
 	if err = w.guard(group); err != nil {
 		return err
 	}
 	before, wrong := w.found, w.wrong // a recovery has repaired them
+	refused := wrong
+	if refused == nil {
+		refused = w.unsettled.error()
+	}
 	for _, r := range group {
-		if wrong != nil && (r.work == nil || r.rows) {
-			r.receipt, r.uses, r.err = kernel.Receipt{}, nil, wrong
+		if refused != nil && !(wrong == nil && r.settles) && (r.work == nil || r.rows) {
+			r.receipt, r.uses, r.err = kernel.Receipt{}, nil, refused
 			continue
 		}
 		before := c.TotalChanges()
@@ -377,7 +395,7 @@ func (w *writer) savepoint(r *request) error {
 		if err := c.exec("ROLLBACK TO batch"); err != nil {
 			return err
 		}
-		w.edge, w.set = before, rows
+		w.edge, w.set, w.conn.seen = before, rows, 0
 	}
 	return c.exec("RELEASE batch")
 }
@@ -388,37 +406,17 @@ func (w *writer) one(r *request) error {
 	if r.recover != nil {
 		return nil // guard has done it
 	}
+	if r.share != nil {
+		return w.writeShared(r)
+	}
 	if r.work != nil {
 		return r.work(w.conn)
 	}
-	w.conn.touched = w.conn.touched[:0]
-	undone, err := marked.Spent(w.guarded.mark, &r.batch, w.conn)
-	w.guarded.undone = w.guarded.undone || undone
-	if err != nil {
+	if err := w.spent(r); err != nil {
 		return err
 	}
 	first := w.edge.size + 1
-	if err := writeBatch(w.conn, w.set, &r.batch); err != nil {
-		return err
-	}
-	if w.guarded.mark != nil {
-		if r.uses, err = marked.Uses(&r.batch, w.conn); err != nil {
-			return err
-		}
-	}
-	if r.batch.Compact != 0 {
-		if err := writeCompaction(w.conn, &r.batch, w.edge.size); err != nil {
-			return err
-		}
-	}
-	pruned := 0
-	if r.batch.Prune {
-		var err error
-		if pruned, err = prune(w.conn, r.batch.Age()); err != nil {
-			return err
-		}
-	}
-	set, err := retouch(w.conn, w.set)
+	set, pruned, err := w.rowsOf(r)
 	if err != nil {
 		return err
 	}
@@ -437,6 +435,38 @@ func (w *writer) one(r *request) error {
 		r.receipt = kernel.Receipt{First: first, Last: w.edge.size, Pruned: pruned}
 	}
 	return nil
+}
+
+// spent refuses a request that uses up what the mark says was used.
+func (w *writer) spent(r *request) error {
+	w.conn.touched = w.conn.touched[:0]
+	undone, err := marked.Spent(w.guarded.mark, &r.batch, w.conn)
+	w.guarded.undone = w.guarded.undone || undone
+	return err
+}
+
+// rowsOf writes all of a request but its events, and returns the rows that restrict as they are then.
+func (w *writer) rowsOf(r *request) (set *restrict.Set, pruned int, err error) {
+	if err := writeBatch(w.conn, w.set, &r.batch); err != nil {
+		return nil, 0, err
+	}
+	if w.guarded.mark != nil {
+		if r.uses, err = marked.Uses(&r.batch, w.conn); err != nil {
+			return nil, 0, err
+		}
+	}
+	if r.batch.Compact != 0 {
+		if err := writeCompaction(w.conn, &r.batch, w.edge.size); err != nil {
+			return nil, 0, err
+		}
+	}
+	if r.batch.Prune {
+		if pruned, err = prune(w.conn, r.batch.Age()); err != nil {
+			return nil, 0, err
+		}
+	}
+	set, err = retouch(w.conn, w.set)
+	return set, pruned, err
 }
 
 // fatal reports whether an error says something about the database rather than about the batch.
