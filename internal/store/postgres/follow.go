@@ -134,7 +134,7 @@ func vouch(ctx context.Context, q querier, now *shared) error {
 		return bad
 	}
 	root, ok := restrict.RootOf(now.tables)
-	if stamp, stamped := leaf.StampOf(body); !ok || !stamped || stamp != root {
+	if stamp, stamped := leaf.SharedStampOf(body); !ok || !stamped || stamp != root {
 		return bad
 	}
 	now.hash = *hash

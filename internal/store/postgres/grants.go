@@ -18,7 +18,8 @@ type Roles struct {
 // The functions that a kernel may call. They write events and hashes; no role may do so by itself.
 func kernelFunctions() []string {
 	return []string{"hold", "renew", "release", "append", "advance", "compact", "remove", "partition_ahead", "lock_shared",
-		"add_checkpoint", "drop_checkpoints", "add_block", "note_once", "organisation_keys", "report", "deny"}
+		"add_checkpoint", "drop_checkpoints", "add_block", "note_once", "organisation_keys", "report", "deny",
+		"forward", "forward_heads"}
 }
 
 // The functions that others call, and no role may.

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,16 +33,8 @@ func (w *writer) ready(ctx context.Context) error {
 	if w.lost != nil {
 		return w.lost
 	}
-	if w.conn == nil {
-		e, err := w.take(ctx)
-		if err != nil {
-			return err
-		}
-		if w.lost = w.behind(e); w.lost != nil {
-			w.drop()
-			return w.lost
-		}
-		w.edge = e
+	if err := w.attach(ctx); err != nil {
+		return err
 	}
 	if w.set != nil && !w.compared {
 		if err := w.compare(ctx); err != nil {
@@ -55,6 +48,31 @@ func (w *writer) ready(ctx context.Context) error {
 	}
 	w.compared = true
 	return nil
+}
+
+// attach makes sure that there is a connection that holds the name.
+func (w *writer) attach(ctx context.Context) error {
+	if w.conn != nil {
+		return nil
+	}
+	e, err := w.take(ctx)
+	if err != nil {
+		return err
+	}
+	if w.lost = cmp.Or(w.lost, w.behind(e)); w.lost != nil && !w.store.o.Forwarding {
+		w.drop()
+		return w.lost
+	}
+	w.edge = e
+	return nil
+}
+
+// present is ready for those who decide; to forward a log takes the name alone.
+func (w *writer) present(ctx context.Context) error {
+	if w.store.o.Forwarding {
+		return w.attach(ctx)
+	}
+	return w.ready(ctx)
 }
 
 // compare makes sure that the rows that restrict are the ones that this process has seen before, or that they grew from
@@ -96,7 +114,7 @@ func (w *writer) compare(ctx context.Context) error {
 // server took over that lacks the last transactions, or an older copy of the database was brought back.
 func (w *writer) behind(now *edge) error {
 	switch was := w.edge; {
-	case was == nil:
+	case was == nil || w.store.o.Forwarding: // the log is elsewhere; what is gone is forwarded again
 		return nil
 	case now.size < was.size:
 		return rolledBack("the log of kernel %q has %d events, and had %d before the connection was lost", w.store.o.Kernel,
@@ -260,7 +278,7 @@ func (w *writer) dropBroken() {
 func (w *writer) renew() {
 	ctx, cancel := w.bounded()
 	defer cancel()
-	if w.ready(ctx) != nil {
+	if w.present(ctx) != nil {
 		return
 	}
 	_, err := w.conn.Exec(ctx, "SELECT renew($1, $2)", w.held.kernel, w.held.fence)

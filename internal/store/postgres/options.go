@@ -46,7 +46,8 @@ type Options struct {
 	LockTimeout      time.Duration // how long a statement waits for other kernels; 0 means 5 seconds
 	Hold             time.Duration // how long a kernel that is not heard of keeps its name; 0 means 15 seconds
 
-	ReadOnly bool // nothing is written, and the name is not taken
+	ReadOnly   bool // nothing is written, and the name is not taken
+	Forwarding bool // the kernel's log is in a store of its own: it is forwarded, see Turn, and Commit refuses all
 
 	// AnyRole lets a role in that can do more or less than a kernel. It is for tests, whose server has one role for all,
 	// and nothing that an operator writes sets it.

@@ -20,6 +20,7 @@ type request struct {
 	times []int64  // of the events
 	bytes int      // of the texts
 	work  func(context.Context, *pgx.Conn) error
+	turn  *Turn
 
 	mu      sync.Mutex // while the writer looks at the batch, its caller does not return
 	decided bool       // by the first: the writer, or a caller that gave up
@@ -52,6 +53,9 @@ func errClosed() error { return errors.New("closed") }
 func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
 	r := &request{batch: b}
 	err := b.Valid()
+	if err == nil && s.o.Forwarding {
+		err = errors.New("the log of this kernel is in a store of its own")
+	}
 	if err == nil {
 		buffer, _ := s.buffers.Get().(*[]byte)
 		if buffer == nil {

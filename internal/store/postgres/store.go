@@ -109,7 +109,7 @@ func (s *Store) hasNone(err error) bool { return s.unwritten() && errors.Is(err,
 // waited for, so that a process that is started again needs no hand.
 func (s *Store) takeName(ctx context.Context) error {
 	for deadline := time.Now().Add(s.o.Hold/3 + time.Second); ; {
-		err := s.writes.ready(ctx)
+		err := s.writes.present(ctx)
 		if !errors.Is(err, errHeld()) || time.Now().After(deadline) {
 			return err
 		}

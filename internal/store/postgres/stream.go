@@ -41,7 +41,7 @@ func (d *draft) full() bool { return len(d.group) >= maxGroup || d.bytes >= maxB
 func (d *draft) takes(r *request) (ok bool) {
 	ok = true // one whose caller gave up is taken, and forgotten
 	r.waits(func() {
-		if ok = r.work == nil && !alone(&r.batch) && !touches(d.set, d.single.wall, &r.batch); ok {
+		if ok = r.work == nil && r.turn == nil && !alone(&r.batch) && !touches(d.set, d.single.wall, &r.batch); ok {
 			d.put(r)
 		}
 	})

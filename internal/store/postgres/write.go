@@ -152,6 +152,7 @@ const (
 	codeOwner    = "BL003" // it belongs to another role
 	codeOtherKey = "BL006" // its log is signed by another key
 	codeStale    = "BL005" // rows that restrict have changed
+	codeForked   = "BL008" // the log holds something else
 	codeNoPlace  = "23514" // an event has no partition
 	codeUnique   = "23505" // a key is taken
 )

@@ -84,6 +84,8 @@ fill:
 	for _, r := range group {
 		switch {
 		case !r.take():
+		case r.turn != nil:
+			w.lend(r)
 		case r.work != nil:
 			w.work(r)
 		case alone(&r.batch):
@@ -404,6 +406,11 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 		t.version, t.set, t.single = w.version, w.set, w.single
 		return t, err
 	}
+	return t, w.record(ctx, t, world, a, deltas)
+}
+
+// record writes what a group has changed, and commits.
+func (w *writer) record(ctx context.Context, t *attempt, world *world, a *appending, deltas []delta) error {
 	b := &pgx.Batch{}
 	world.writes(b)
 	h := &w.held
@@ -417,11 +424,11 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 	}
 	if b.Len() > 0 {
 		if err := w.conn.SendBatch(ctx, b).Close(); err != nil {
-			return t, err
+			return err
 		}
 	}
 	t.sent = !w.conn.IsClosed()
-	return t, appendAndCommit(ctx, w.conn.PgConn(), a.values(h, t), func(p *pgconn.Pipeline) {
+	return appendAndCommit(ctx, w.conn.PgConn(), a.values(h, t), func(p *pgconn.Pipeline) {
 		if a.once.n > 0 {
 			p.SendQueryParams("SELECT note_once($1, $2, $3, $4)", [][]byte{int4(h.kernel), int8s(h.fence), a.once.value(),
 				a.onceSeqs.value()}, nil, binaryFormat(), nil)
