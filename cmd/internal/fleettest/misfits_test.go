@@ -21,10 +21,14 @@ func misfitTries() []try {
 			denied("b", "SELECT add_checkpoint(id, fence, 1, 'x') FROM kernels WHERE name = 'a'")},
 		{"mallet", "removes events with an auditor's login",
 			"an auditor only reads", denied("alice", "DELETE FROM events")},
-		{"mallet", "starts a second process as kernel a, with a's login",
-			"one process holds a name", func(s *stage) outcome {
-				return s.refused(s.misfit("a", "a"), "holds the kernel name a")
-			}},
+		{"mallet", "starts a kernel by the name of a, with a's login", "a name belongs to its key", func(s *stage) outcome {
+			return s.refused(s.misfit("a", "a"), "signed by the key")
+		}},
+		{"mallet", "starts it with a copy of a's keys, too", "one process holds a name", func(s *stage) outcome {
+			k := s.misfit("a", "a")
+			s.copyKeys(s.a, k)
+			return s.refused(k, "holds the kernel name a")
+		}},
 		{"mallet", "starts a kernel by the name of a, with b's login",
 			"the first login that takes a name owns it", func(s *stage) outcome {
 				return s.refused(s.misfit("a", "b"), "belongs to the role")
@@ -34,8 +38,11 @@ func misfitTries() []try {
 				return s.changed("UPDATE leases SET uses = 0, state = 'active' WHERE id = '"+leaseID+"'::bytea",
 					"UPDATE leases SET uses = 1, state = 'exhausted' WHERE id = '"+leaseID+"'::bytea")
 			}},
-		{"op", "starts a kernel with a login that is in no role", "it could write nothing", func(s *stage) outcome {
-			return s.refused(s.misfit("d", "nothing"), "")
+		{"op", "starts a kernel with the login of the schema's owner", "it could change events", func(s *stage) outcome {
+			return s.refused(s.misfit("d", "owner"), "it can do too much")
+		}},
+		{"op", "starts a kernel with an auditor's login", "it could write nothing", func(s *stage) outcome {
+			return s.refused(s.misfit("d", "alice"), "it can do too little")
 		}},
 		{"op", "starts a kernel whose DSN others can read", "it holds a password", func(s *stage) outcome {
 			k := s.misfit("d", "a")
@@ -90,6 +97,20 @@ func (s *stage) misfit(name, login string) *member {
 	return k
 }
 
+// copyKeys gives a state directory the keys of another one.
+func (s *stage) copyKeys(from, to *member) {
+	s.t.Helper()
+	source, target := filepath.Join(from.dir, "keys"), filepath.Join(to.dir, "keys")
+	s.must(os.MkdirAll(target, 0o700))
+	list, err := os.ReadDir(source)
+	s.must(err)
+	for _, e := range list {
+		b, err := os.ReadFile(filepath.Join(source, e.Name()))
+		s.must(err)
+		s.must(os.WriteFile(filepath.Join(target, e.Name()), b, 0o600))
+	}
+}
+
 // refused holds when a kernel lets nothing pass, and says why.
 func (s *stage) refused(k *member, why string) outcome {
 	s.t.Helper()
@@ -99,7 +120,7 @@ func (s *stage) refused(k *member, why string) outcome {
 	out, code := string(b), c.ProcessState.ExitCode()
 	o := outcome{held: code != 0 && code != 4 && strings.Contains(out, why), happened: fmt.Sprintf("exit %d", code),
 		saw: fmt.Sprintf("exit %d: %s", code, out)}
-	if at := strings.Index(out, why); why != "" && at >= 0 {
+	if at := strings.Index(out, why); at >= 0 {
 		o.happened = "refused: … " + short(out[at:], 25)
 	}
 	return o

@@ -128,7 +128,7 @@ func newStage(t *testing.T) *stage {
 func (s *stage) organise() {
 	s.t.Helper()
 	roles := postgres.Roles{Kernel: s.login("kernel"), Reviewer: s.login("reviewer"), Auditor: s.login("auditor")}
-	logins := []string{"owner", "a", "b", "c", "kernel", "reviewer", "auditor", "alice", "nothing"}
+	logins := []string{"owner", "a", "b", "c", "kernel", "reviewer", "auditor", "alice"}
 	s.t.Cleanup(func() {
 		pgtest.Exec(s.t, "public", "DROP SCHEMA IF EXISTS "+s.schema+" CASCADE")
 		for _, l := range logins {
@@ -147,7 +147,6 @@ func (s *stage) organise() {
 	for _, k := range []string{"a", "b", "c"} {
 		s.sql("CREATE ROLE " + s.login(k) + " LOGIN IN ROLE " + roles.Kernel)
 	}
-	s.sql("CREATE ROLE " + s.login("nothing") + " LOGIN")
 	s.sql("CREATE ROLE " + s.login("alice") + " LOGIN IN ROLE " + roles.Auditor)
 }
 
