@@ -171,7 +171,7 @@ bench: ## belay against what people would use instead, in one run (a minute); wr
 bench-soak: ## 48 callers ask a daemon with eight hooks about events of all phases for BENCH_SOAK_TIME (default 8m), with reloads; writes its table into docs/BENCHMARKS.md
 	cd bench && CGO_ENABLED=0 $(GO) run -trimpath . -soak $(BENCH_SOAK_TIME) -write ../docs/BENCHMARKS.md
 
-bench-system: ## how long one user of system mode waits while another one floods the daemon, for each kind of flood (as root; four minutes)
+bench-system: ## how long one user of system mode waits while another one floods the daemon, for each kind of flood (as root; seven minutes)
 	@BELAY_FLOOD_ROUNDS=3 CGO_ENABLED=0 $(GO) test -count=1 -v -timeout 20m -run TestFloodFigures ./cmd/internal/systemtest | sed '/^=== /d; /^ *--- PASS/d'
 
 bench-events: ## commands about logs of BENCH_EVENTS events (default 1,000 to 1,000,000, six minutes); writes its table into docs/BENCHMARKS.md

@@ -1,6 +1,7 @@
 package phases
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -315,8 +316,8 @@ func newDecodeError(src []byte, ptr string, offset int, reason string) *DecodeEr
 	}
 	offset = min(offset, len(src))
 	e.Offset = int64(offset)
-	before := string(src[:offset])
-	e.Line = strings.Count(before, "\n") + 1
-	e.Column = utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
+	before := src[:offset]
+	e.Line = bytes.Count(before, []byte{'\n'}) + 1
+	e.Column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 	return e
 }

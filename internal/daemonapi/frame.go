@@ -156,6 +156,16 @@ func ReadBody(r io.Reader, n int) ([]byte, error) {
 	return b, nil
 }
 
+// ReadHeld is ReadBody for a body whose room the caller has counted: it takes all of the memory at once.
+func ReadHeld(r io.Reader, n int) ([]byte, error) {
+	b := make([]byte, n)
+	m, err := io.ReadFull(r, b)
+	if errors.Is(err, io.EOF) && n > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return b[:m], err
+}
+
 // MaxName is the longest name in the body of a FrameEvent, in bytes.
 const MaxName = 255
 

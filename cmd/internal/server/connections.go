@@ -21,6 +21,12 @@ func (s *Server) limit(l net.Listener) net.Listener {
 	return out
 }
 
+// limitTenant is limit for a listener of the tenant's.
+func (s *Server) limitTenant(l net.Listener) net.Listener {
+	s.limit(l)
+	return s.limits[len(s.limits)-1].paced(s.pace)
+}
+
 // exhausted logs that a new connection found no place, or no descriptor.
 func (s *Server) exhausted(cause want, err error) {
 	now, last := time.Now().UnixNano(), s.warned.Load()

@@ -21,7 +21,11 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-var errBody = errors.New("the body did not come")
+var (
+	errBody = errors.New("the body did not come")
+	// errNoPlace: large bodies and answers of the user took all places until the end.
+	errNoPlace = errors.New("large questions and answers that are not read take all places")
+)
 
 // maxRest bounds how much of a body that is too large is read, in bytes.
 const maxRest = 16 << 20
@@ -31,11 +35,15 @@ const maxRest = 16 << 20
 // errBody for a body that was cut off or did not come in time, also beside too many bytes; it is logged.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest io.Writer) ([]byte, error) {
 	control := http.NewResponseController(w)
-	if err := s.holdBody(r, max); err != nil {
+	held, err := s.holdBody(r, max)
+	switch {
+	case err != nil && r.Context().Err() == nil:
+		return nil, errors.Join(errNoPlace, err)
+	case err != nil:
 		return nil, s.cutOff(r, 0, err)
 	}
 	_ = control.SetReadDeadline(time.Now().Add(s.o.Body))
-	b, err := readAll(r.Body, r.ContentLength, max)
+	b, err := readAll(r.Body, r.ContentLength, max, held)
 	if err != nil {
 		return b, s.cutOff(r, int64(len(b)), err)
 	}
@@ -53,26 +61,32 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, max int, rest 
 	return b, nil
 }
 
-// readAll reads at most max bytes and one more. A large body whose length is announced is copied less often.
-func readAll(body io.Reader, announced int64, max int) ([]byte, error) {
-	if announced < 0 || announced <= smallBytes {
+// readAll reads at most max bytes and one more. A large body whose length is announced is copied less often, and one
+// whose room is held not at all.
+func readAll(body io.Reader, announced int64, max int, held bool) ([]byte, error) {
+	n := int(min(announced, int64(max)+1))
+	switch {
+	case announced < 0 || announced <= smallBytes:
 		return io.ReadAll(io.LimitReader(body, int64(max)+1))
+	case held:
+		return daemonapi.ReadHeld(body, n)
 	}
-	return daemonapi.ReadBody(body, int(min(announced, int64(max)+1)))
+	return daemonapi.ReadBody(body, n)
 }
 
-// holdBody waits for a place for a body of at most so many bytes. It is given back at the end of the request.
-func (s *Server) holdBody(r *http.Request, most int) error {
+// holdBody waits for a place for a body of at most so many bytes, which the end of the request gives back, or letGo.
+// Without held no place is counted for the caller.
+func (s *Server) holdBody(r *http.Request, most int) (held bool, err error) {
 	e, n := errandOf(r.Context()), int64(most)+1
 	if e == nil {
-		return nil
+		return false, nil
 	}
 	if r.ContentLength >= 0 {
 		n = min(n, r.ContentLength)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.Body)
 	defer cancel()
-	return e.hold(ctx, n)
+	return true, e.hold(ctx, n)
 }
 
 // cutOff logs that a body ended before its end, for whichever endpoint it was.
@@ -135,13 +149,14 @@ func (s *Server) judge(ctx context.Context, credential string, src []byte, unfit
 		leave := s.gate.enterRefusal(ctx)
 		v := dispatch.Refuse(ctx, s.host, src, overloaded())
 		leave()
-		s.gate.turnedAway.Add(1)
-		return judged{status: http.StatusServiceUnavailable, problem: wire.Problem{Event: v.Event,
-			Error: wire.ProblemBody{Code: wire.CodeOverloaded, Message: v.Reason, Decision: phases.Block}}}
+		return s.turnedAway(v)
 	}
 	if unfit != nil {
 		v := dispatch.Refuse(ctx, s.host, src, unfit)
 		leave()
+		if errors.Is(unfit, kernel.ErrOverloaded) {
+			return s.turnedAway(v)
+		}
 		return judged{status: http.StatusBadRequest, problem: wire.Problem{Event: v.Event,
 			Error: wire.ProblemBody{Code: wire.CodeRequest, Message: unfit.Text, Decision: phases.Block}}}
 	}
@@ -173,6 +188,21 @@ func (s *Server) judge(ctx context.Context, credential string, src []byte, unfit
 	return judged{verdict: verdict, status: http.StatusOK}
 }
 
+// turnedAway is what an invocation came to for which there was no place.
+func (s *Server) turnedAway(v phases.Verdict) judged {
+	s.gate.turnedAway.Add(1)
+	return judged{status: http.StatusServiceUnavailable, problem: wire.Problem{Event: v.Event,
+		Error: wire.ProblemBody{Code: wire.CodeOverloaded, Message: v.Reason, Decision: phases.Block}}}
+}
+
+// notRead is the failure of a question whose body was not read.
+func notRead(err error) *phases.Fault {
+	if errors.Is(err, errNoPlace) {
+		return overloaded()
+	}
+	return notWhole(err)
+}
+
 // notWhole is the failure of a question whose body did not come; err is of class errBody.
 func notWhole(err error) *phases.Fault {
 	return phases.NewFault(phases.KindProtocol, errBody.Error(), err)
@@ -186,11 +216,12 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 	case given(r).err != nil:
 		unfit = phases.NewFault(phases.KindProtocol, "no parameters are taken here", given(r).err)
 	case err != nil && len(src) <= phases.MaxInputBytes: // a larger body gets its own error
-		unfit = notWhole(err)
+		unfit = notRead(err)
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	out := s.judge(ctx, credential(r), src, unfit)
+	errandOf(ctx).letGo()
 	switch out.status {
 	case http.StatusOK:
 		s.write(w, r, out.status, out.verdict)
@@ -240,12 +271,13 @@ func (s *Server) adapter(w http.ResponseWriter, r *http.Request) {
 		unfit = phases.NewFault(phases.KindProtocol,
 			"the address that the hook is registered with has parameters that belay does not know", params.err)
 	case bodyErr != nil:
-		unfit = notWhole(bodyErr)
+		unfit = notRead(bodyErr)
 	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	out := s.answer(ctx, credential(r), adapter, payload, opts, unfit)
 	if full {
+		errandOf(ctx).letGo()
 		s.write(w, r, http.StatusOK, wholeAnswer(out))
 		return
 	}
@@ -281,6 +313,9 @@ func (s *Server) answer(ctx context.Context, credential string, adapter adapters
 	case unfit != nil:
 		out = dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, unfit)
 		leave()
+		if errors.Is(unfit, kernel.ErrOverloaded) {
+			s.gate.turnedAway.Add(1)
+		}
 	default:
 		done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
 			no := adapter.Failure(payload, opts, f)

@@ -9,23 +9,29 @@ import (
 // events. Each of them has a turn among the turns of all users, as a decision has.
 const mostErrands = 2
 
+// mostUnread is how many answers of lists, which can be large, one user may have that are not read yet. Who does not
+// read has no further ones made.
+const mostUnread = 4
+
 // errand is a request of a user of system mode, with what it holds of that user's shares. A nil one, of any other
 // caller, holds nothing. One goroutine uses it.
 type errand struct {
-	s     *Server
-	place bool     // among mostErrands
-	turn  bool     // among the turns of all users
-	free  []func() // gives back the places of bytes
+	s      *Server
+	list   bool     // its answer can be large
+	unread bool     // among mostUnread
+	place  bool     // among mostErrands
+	turn   bool     // among the turns of all users
+	free   []func() // gives back the places of bytes
 }
 
 type errandKey struct{}
 
 // beginErrand returns the request with its errand, which the caller ends.
-func (s *Server) beginErrand(r *http.Request) (*http.Request, *errand) {
+func (s *Server) beginErrand(r *http.Request, list bool) (*http.Request, *errand) {
 	if s.errands == nil || !s.isTenant(peerOf(r.Context()).uid) {
 		return r, nil
 	}
-	e := &errand{s: s}
+	e := &errand{s: s, list: list}
 	return r.WithContext(context.WithValue(r.Context(), errandKey{}, e)), e
 }
 
@@ -39,6 +45,14 @@ func errandOf(ctx context.Context) *errand {
 func (e *errand) take(ctx context.Context) error {
 	if e == nil || e.turn {
 		return nil
+	}
+	if e.list && !e.unread {
+		select {
+		case e.s.unread <- struct{}{}:
+			e.unread = true
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	if !e.place {
 		select {
@@ -86,13 +100,28 @@ func (e *errand) hold(ctx context.Context, n int64) error {
 	return err
 }
 
-// end gives back all that it holds.
-func (e *errand) end() {
+// letGo gives back the places of bytes that are not looked at any more.
+func (e *errand) letGo() {
 	if e == nil {
 		return
 	}
-	e.leave()
 	for _, free := range e.free {
 		free()
 	}
+	e.free = nil
+}
+
+// isRead gives back the place of a large answer: it is read, or there is none.
+func (e *errand) isRead() {
+	if e != nil && e.unread {
+		e.unread = false
+		<-e.s.unread
+	}
+}
+
+// end gives back all that it holds.
+func (e *errand) end() {
+	e.leave()
+	e.isRead()
+	e.letGo()
 }

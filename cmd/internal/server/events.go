@@ -77,6 +77,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	query.Newest, query.Limit = false, streamBatch
 	errandOf(r.Context()).leave() // it goes on for long, and takes a turn for each look
+	errandOf(r.Context()).isRead()
 	s.stream(w, r, query)
 }
 
@@ -174,6 +175,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, query wire.Query
 			}
 			query.After = list[len(list)-1].Seq
 		}
+		errandOf(r.Context()).isRead()
 		if more || len(list) == streamBatch {
 			continue
 		}

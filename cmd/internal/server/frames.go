@@ -55,7 +55,7 @@ func (s *Server) openFrames(dir string) error {
 	}
 	s.frames = &frameServer{path: path, listeners: []net.Listener{s.limit(l)}, conns: map[*frameConn]bool{}}
 	if s.o.Tenant != nil {
-		s.frames.listeners = append(s.frames.listeners, s.limit(s.o.Tenant.Frames))
+		s.frames.listeners = append(s.frames.listeners, s.limitTenant(s.o.Tenant.Frames))
 	}
 	s.frames.idle.L = &s.frames.mu
 	return nil
@@ -235,13 +235,9 @@ func (s *Server) frame(c *frameConn, in *bufio.Reader, uid int, caller string) (
 		s.refuse(c, status, wire.ProblemBody{Code: code, Message: err.Error(), Decision: phases.Block})
 		return false
 	}
-	release, err := s.holdFrame(c, uid, began, h.Length)
+	body, release, err := s.frameBody(c, in, uid, began, h)
 	defer release()
-	var body []byte
-	if err == nil {
-		body, err = daemonapi.ReadBody(in, h.Length)
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errNoPlace) {
 		s.log.LogAttrs(context.Background(), slog.LevelWarn, "a frame was cut off, or did not come in time",
 			slog.Int("bytes", len(body)), slog.Int("announced", h.Length), slog.Any("error", err))
 		err = errors.Join(errBody, err)
@@ -262,17 +258,31 @@ func (s *Server) frame(c *frameConn, in *bufio.Reader, uid int, caller string) (
 	return s.frameInvoke(ctx, c, caller, h.Flags, body, err) && err == nil
 }
 
-// holdFrame waits for a place for the body of a tenant's question. The time that its body has to come begins behind that.
-func (s *Server) holdFrame(c *frameConn, uid int, began time.Time, n int) (release func(), err error) {
-	if !s.isTenant(uid) || n <= smallBytes {
-		return func() {}, nil
+// frameBody reads the body of a question, as much of it as is looked at. A large one of a tenant waits for a place first,
+// and the time that it has to come begins behind that. The error is errNoPlace when it found none in time.
+func (s *Server) frameBody(c *frameConn, in io.Reader, uid int, began time.Time, h daemonapi.Header) (body []byte,
+	release func(), err error) {
+	if !s.isTenant(uid) || h.Length <= smallBytes {
+		body, err = daemonapi.ReadBody(in, h.Length)
+		return body, func() {}, err
+	}
+	n := h.Length
+	if h.Kind == daemonapi.FrameInvoke {
+		n = min(n, phases.MaxInputBytes+1)
 	}
 	ctx, cancel := context.WithDeadline(s.ending.over, began.Add(s.o.Body))
 	defer cancel()
-	if release, err = s.inflight.hold(ctx, int64(n)); err == nil {
-		_ = c.SetReadDeadline(time.Now().Add(s.o.Body))
+	if release, err = s.inflight.hold(ctx, int64(n)); err != nil {
+		if s.ending.over.Err() == nil {
+			err = errors.Join(errNoPlace, err)
+		}
+		return nil, release, err
 	}
-	return release, err
+	_ = c.SetReadDeadline(time.Now().Add(s.o.Body))
+	if body, err = daemonapi.ReadHeld(in, n); err == nil {
+		_, err = io.CopyN(io.Discard, in, int64(h.Length-n))
+	}
+	return body, release, err
 }
 
 // frameInvoke answers a FrameInvoke; torn is why its body is not whole.
@@ -280,7 +290,7 @@ func (s *Server) frameInvoke(ctx context.Context, c *frameConn, caller string, f
 	src []byte, torn error) bool {
 	var unfit *phases.Fault
 	if src = src[:min(len(src), phases.MaxInputBytes+1)]; torn != nil && len(src) <= phases.MaxInputBytes {
-		unfit = notWhole(torn)
+		unfit = notRead(torn)
 	}
 	out := s.judge(ctx, caller, src, unfit)
 	s.untold(ctx, c, func() phases.Invocation { return invocationOf(&out, src) })
@@ -317,7 +327,7 @@ func (s *Server) frameEvent(ctx context.Context, c *frameConn, caller string, fl
 	}
 	var unfit *phases.Fault
 	if torn != nil {
-		unfit = notWhole(torn)
+		unfit = notRead(torn)
 	}
 	out := s.answer(ctx, caller, adapter, payload, opts, unfit)
 	s.untold(ctx, c, func() phases.Invocation { return questionOf(&out, adapter, payload, opts) })
@@ -346,7 +356,7 @@ func (s *Server) refuse(c *frameConn, status int, p wire.ProblemBody) {
 		_ = u.CloseWrite()
 	}
 	_ = c.SetReadDeadline(time.Now().Add(min(refuseTime, s.o.Body)))
-	_, _ = io.CopyN(io.Discard, c, maxRest)
+	_, _ = io.CopyN(io.Discard, c, daemonapi.MaxQuestion)
 }
 
 func (s *Server) sendProblem(c *frameConn, status int, p wire.ProblemBody) bool {

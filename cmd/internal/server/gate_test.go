@@ -154,3 +154,38 @@ func TestErrandsHaveTurns(t *testing.T) {
 		}
 	})
 }
+
+// Who does not read lists has no further ones made. What is no list goes on meanwhile.
+func TestUnreadAnswersHavePlaces(t *testing.T) {
+	s := &Server{errands: make(chan struct{}, mostErrands), unread: make(chan struct{}, mostUnread), inflight: newInflight(),
+		gate: newGate(8, 8, time.Second)}
+	var all []*errand
+	for range mostUnread {
+		e := &errand{s: s, list: true}
+		if err := e.take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e.leave() // its answer is made
+		all = append(all, e)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	late := &errand{s: s, list: true}
+	if late.take(soon) == nil {
+		t.Error("one more list is made")
+	}
+	other := &errand{s: s}
+	if err := other.take(t.Context()); err != nil {
+		t.Errorf("what is no list: %v", err)
+	}
+	all[0].isRead()
+	if err := late.take(t.Context()); err != nil {
+		t.Errorf("behind one that was read: %v", err)
+	}
+	for _, e := range append(all, late, other) {
+		e.end()
+	}
+	if len(s.unread) != 0 || len(s.errands) != 0 {
+		t.Error("places are lost")
+	}
+}

@@ -24,6 +24,7 @@ type route struct {
 	roles        []client.Role // any of them; nil: every caller that got this far
 	body         bool          // takes a JSON document
 	query        []string      // the parameters that it takes
+	list         bool          // its answer can be large
 	handle       http.HandlerFunc
 	// answers: it refuses parameters by itself, with what its caller reads as a block.
 	answers bool
@@ -46,7 +47,7 @@ func (s *Server) table() []route {
 		{method: "POST", path: "/adapters/{runtime}", roles: invoke, body: true, query: []string{"event"}, handle: s.adapter,
 			answers: true},
 		{method: "GET", path: "/v1/hooks", roles: look, handle: s.hooks},
-		{method: "GET", path: "/v1/events", roles: look, query: eventParams(), handle: s.events},
+		{method: "GET", path: "/v1/events", roles: look, query: eventParams(), handle: s.events, list: true},
 		{method: "POST", path: "/v1/events/compact", roles: admin, body: true, handle: s.compact},
 		{method: "POST", path: "/v1/events/reconcile", roles: read, body: true, handle: s.reconcile},
 		{method: "GET", path: "/v1/recording", roles: admin, query: []string{"seconds", "count", "destination"},
@@ -58,10 +59,10 @@ func (s *Server) table() []route {
 		{method: "GET", path: "/v1/config/effective", roles: look, handle: s.effectiveConfig},
 		{method: "POST", path: "/v1/config/user", roles: layer, body: true, handle: s.userConfig},
 		{method: "POST", path: "/v1/proposals", roles: invoke, body: true, handle: s.propose},
-		{method: "GET", path: "/v1/approvals", roles: look, query: approvalParams(), handle: s.approvals},
+		{method: "GET", path: "/v1/approvals", roles: look, query: approvalParams(), handle: s.approvals, list: true},
 		{method: "GET", path: "/v1/approvals/{id}", roles: all, query: []string{"wait"}, handle: s.approval},
 		{method: "POST", path: "/v1/approvals/{id}/decide", roles: review, body: true, handle: s.decide},
-		{method: "GET", path: "/v1/leases", roles: look, query: leaseParams(), handle: s.leases},
+		{method: "GET", path: "/v1/leases", roles: look, query: leaseParams(), handle: s.leases, list: true},
 		{method: "POST", path: "/v1/leases", roles: read, body: true, handle: s.mintLease},
 		{method: "POST", path: "/v1/leases/revoke", roles: read, body: true, handle: s.revokeLease},
 		{method: "POST", path: "/v1/leases/check", roles: invoke, body: true, handle: s.checkLease},
@@ -168,7 +169,7 @@ func (s *Server) guarded(route route) http.HandlerFunc {
 				return
 			}
 		}
-		r, errand := s.beginErrand(r)
+		r, errand := s.beginErrand(r, route.list)
 		defer errand.end()
 		if !route.body && errand.take(r.Context()) != nil {
 			return // the caller has gone
@@ -201,7 +202,7 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, v any
 		status, b = http.StatusInternalServerError,
 			[]byte(`{"error":{"code":"internal","message":"the answer could not be written down"}}`)
 	}
-	if err := s.holdAnswer(r, len(b)); err != nil {
+	if err := s.holdAnswer(w, r, len(b)); err != nil {
 		status, b = http.StatusServiceUnavailable,
 			[]byte(`{"error":{"code":"overloaded","message":"answers that are not read take all places"}}`)
 	}
@@ -212,15 +213,19 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, v any
 
 // holdAnswer gives back the turn of a request whose answer is made, and waits for a place for that: it stays in memory
 // until its caller reads it.
-func (s *Server) holdAnswer(r *http.Request, n int) error {
+func (s *Server) holdAnswer(w http.ResponseWriter, r *http.Request, n int) error {
 	e := errandOf(r.Context())
 	if e == nil {
 		return nil
+	}
+	if n <= smallBytes {
+		e.isRead() // the socket takes it
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), writeTime)
 	defer cancel()
 	err := e.hold(ctx, int64(n))
 	e.leave()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) // others of the user wait for its place
 	return err
 }
 

@@ -44,6 +44,7 @@ type limitedListener struct {
 	net.Listener
 	most int
 	warn func(want, error)
+	pace chan struct{} // of reads of bodies, see limitedConn.Read; nil: they have none
 
 	mu     sync.Mutex
 	change sync.Cond // of what follows

@@ -147,6 +147,8 @@ type Server struct {
 	http          *http.Server
 	gate          *gate
 	errands       chan struct{} // places of requests of the tenant that are no question; nil without one
+	unread        chan struct{} // places of the tenant's large answers until they are read; nil without one
+	pace          chan struct{} // of reads of the tenant's bodies
 	inflight      *inflight     // nil without a tenant
 	notifications *notifications
 	logs          *reconciler
@@ -185,6 +187,7 @@ func Open(host Host, o Options) (*Server, error) {
 	server.gate = newGate(server.o.Running, server.o.Queue, server.o.Patience)
 	if o.Tenant != nil {
 		server.errands, server.inflight = make(chan struct{}, mostErrands), newInflight()
+		server.unread, server.pace = make(chan struct{}, mostUnread), make(chan struct{}, 1)
 		if o.Tenant.Share != nil {
 			server.gate.among(o.Tenant.Share)
 		}
@@ -246,7 +249,7 @@ func (s *Server) open() error {
 		return err
 	}
 	if s.o.Tenant != nil {
-		s.tenant = s.limit(s.o.Tenant.HTTP)
+		s.tenant = s.limitTenant(s.o.Tenant.HTTP)
 	}
 	if listen != "" {
 		identity, err := openIdentity(dir)

@@ -34,10 +34,10 @@ func TestFlood(t *testing.T) {
 	for _, way := range []string{"http", "hook"} {
 		m.asks(bob, way, 20)
 	}
-	answered, refused, connected := flooding()
+	did := flooding()
 	sockets, mib := watched()
-	if answered+refused < 100 || connected < 500 {
-		t.Errorf("there was no flood: %d answered, %d refused, %d connections", answered, refused, connected)
+	if did.answered+did.refused < 100 || did.connected < 500 {
+		t.Errorf("there was no flood: %+v", did)
 	}
 	if sockets > mostSockets || mib > mostMiB {
 		t.Errorf("the daemon had %d sockets, at most %d; and took %d MiB, at most %d", sockets, mostSockets, mib, mostMiB)
@@ -45,7 +45,7 @@ func TestFlood(t *testing.T) {
 	fmt.Printf("  bob alone: median %d µs, 99th of a hundred %d µs\n"+
 		"  while alice floods: median %d µs, 99th of a hundred %d µs (%.1f times); the daemon has %d sockets and %d MiB at most\n"+
 		"  alice: %d questions answered, %d refused, %d connections\n", before.median(), before.p99(), during.median(), during.p99(),
-		float64(during.p99())/float64(max(1, before.p99())), sockets, mib, answered, refused, connected)
+		float64(during.p99())/float64(max(1, before.p99())), sockets, mib, did.answered, did.refused, did.connected)
 	if d, r := m.verdict(alice, nil, "after", "ls"); d == "deny" {
 		t.Errorf("alice, after the flood: %s %s", d, r)
 	}
@@ -92,22 +92,28 @@ func (m *machine) asks(uid int, way string, n int) delays {
 	return all
 }
 
+// flooded is what a flood has done.
+type flooded struct {
+	answered, refused, connected int
+	ms                           int // of processor time, of the program that floods
+}
+
 // flood has alice flood, and returns when that has begun. The returned function waits for its end.
-func (m *machine) flood(kind string, seconds int) (end func() (answered, refused, connected int)) {
+func (m *machine) flood(kind string, seconds int) (end func() flooded) {
 	m.t.Helper()
 	done := make(chan string, 1)
 	go func() {
 		out, errs, _ := m.as(alice, "", "/usr/local/bin/flood", "bad", kind, strconv.Itoa(seconds))
 		done <- out + errs
 	}()
-	time.Sleep(300 * time.Millisecond)
-	return func() (answered, refused, connected int) {
+	time.Sleep(floodBegins)
+	return func() (did flooded) {
 		m.t.Helper()
 		out := <-done
-		if _, err := fmt.Sscan(out, &answered, &refused, &connected); err != nil {
+		if _, err := fmt.Sscan(out, &did.answered, &did.refused, &did.connected, &did.ms); err != nil {
 			m.t.Errorf("the flood: %s", out)
 		}
-		return answered, refused, connected
+		return did
 	}
 }
 

@@ -63,7 +63,7 @@ func bad(kind string, seconds int) error {
 		return fmt.Errorf("no flood %q", kind)
 	}
 	f.all.Wait()
-	fmt.Println(f.answered.Load(), f.refused.Load(), f.connected.Load())
+	fmt.Println(f.answered.Load(), f.refused.Load(), f.connected.Load(), processUsed())
 	return nil
 }
 
