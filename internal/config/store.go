@@ -28,8 +28,8 @@ type Postgres struct {
 	Readers          int    `json:"readers,omitzero"`           // connections that read, 1…64; default 4
 	ConnectTimeout   string `json:"connect_timeout,omitzero"`   // 100ms…1m; default 5s
 	StatementTimeout string `json:"statement_timeout,omitzero"` // 100ms…10m; default 15s
-	LockTimeout      string `json:"lock_timeout,omitzero"`      // how long to wait for other kernels, 10ms…10m; default 5s
-	Hold             string `json:"hold,omitzero"`              // how long a silent kernel keeps its name, 3s…10m; default 15s
+	LockTimeout      string `json:"lock_timeout,omitzero"`      // for other kernels, 10ms…10m; default 5s
+	Hold             string `json:"hold,omitzero"`              // a silent kernel keeps its name, 3s…10m; default 15s
 
 	// central (default): this kernel writes to PostgreSQL; local: it has a belay.db, and forwards events
 	Events string `json:"events,omitzero"`
@@ -182,8 +182,8 @@ func (p *Postgres) Settings() PostgresSettings {
 	return s
 }
 
-// StoreKnown refuses to open a store while belay.yaml cannot be used (bad is of class ErrUnusable) and may name one that
-// is not belay.db: what lies in an old belay.db must not be taken for what all kernels share. The error is bad.
+// StoreKnown refuses to open a store while belay.yaml cannot be used (bad is of class ErrUnusable) and may name one
+// that is not belay.db: what lies in an old belay.db must not be taken for what all kernels share. The error is bad.
 func StoreKnown(dir string, bad error) error {
 	if !errors.Is(bad, ErrUnusable) {
 		return nil

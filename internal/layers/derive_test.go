@@ -104,3 +104,28 @@ func TestApprovedHooksStay(t *testing.T) {
 		t.Errorf("an origin of another version: %v", err)
 	}
 }
+
+// Each user has a kernel of their own in the store that the organisation names.
+func TestEachUserHasAKernel(t *testing.T) {
+	s := sources(floor+"store: {postgres: {dsn_file: /etc/belay/dsn, kernel: build-7}}\n", mine)
+	names := map[string]bool{}
+	for _, uid := range []int{1000, 1001} {
+		s.UID = uid
+		d, err := layers.Derive(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := config.Parse(d.File)
+		if err != nil || f.Central() == nil || f.Central().DSNFile != "/etc/belay/dsn" {
+			t.Fatalf("%+v, %v", f, err)
+		}
+		names[f.Central().Kernel] = true
+	}
+	if len(names) != 2 || !names["build-7-1000"] || !names["build-7-1001"] {
+		t.Errorf("%v", names)
+	}
+	own := mine + "store: {postgres: {dsn_file: /home/u/dsn, kernel: mine}}\n"
+	if _, err := layers.ParseUser([]byte(own)); err == nil || !strings.Contains(err.Error(), "/store: is the organisation's alone") {
+		t.Errorf("a user's own store: %v", err)
+	}
+}

@@ -17,9 +17,9 @@ import (
 // PostgresOptions returns the options of the store that belay.yaml names.
 func PostgresOptions(p *config.Postgres, version string) postgres.Options {
 	s := p.Settings()
-	return postgres.Options{DSNFile: p.DSNFile, Kernel: p.Kernel, Schema: p.Schema, Version: version, TLS: postgres.TLS(p.TLS),
-		RootCert: p.RootCert, Readers: p.Readers, ConnectTimeout: s.ConnectTimeout, StatementTimeout: s.StatementTimeout,
-		LockTimeout: s.LockTimeout, Hold: s.Hold}
+	return postgres.Options{DSNFile: p.DSNFile, Kernel: p.Kernel, Schema: p.Schema, Version: version,
+		TLS: postgres.TLS(p.TLS), RootCert: p.RootCert, Readers: p.Readers, ConnectTimeout: s.ConnectTimeout,
+		StatementTimeout: s.StatementTimeout, LockTimeout: s.LockTimeout, Hold: s.Hold}
 }
 
 // openCentral opens the store that kernels share, as the kernel of belay.yaml, whose log key signs.
@@ -39,7 +39,8 @@ func openCentral(ctx context.Context, p *config.Postgres, key *eventlog.Key, o S
 // openForwarding opens a belay.db whose events go to PostgreSQL, too.
 func openForwarding() (kernel.Store, error) {
 	return nil, errors.Join(kernel.ErrUnavailable,
-		errors.New("store.postgres.events: local is not there yet: this belay writes to PostgreSQL directly (events: central)"))
+		errors.New("store.postgres.events: local is not there yet: this belay writes to PostgreSQL directly "+
+			"(events: central)"))
 }
 
 // openCentralReadOnly opens the store that kernels share for reading alone: the kernel's name is not taken, so that it
@@ -80,8 +81,8 @@ func Place(dir string) string {
 	return databasePath(dir)
 }
 
-// LeftOver returns how many events lie in a belay.db of the state directory dir that is not used, since belay.yaml names a
-// store that kernels share. 0: none do. An error says that there is such a file, and why it cannot be read.
+// LeftOver returns how many events lie in a belay.db of the state directory dir that is not used, since belay.yaml
+// names a store that kernels share. 0: none do. An error says that there is such a file, and why it cannot be read.
 func LeftOver(ctx context.Context, dir string, f *config.File) (events int64, err error) {
 	if p := f.Central(); p == nil || p.Settings().Local {
 		return 0, nil

@@ -26,8 +26,8 @@ func shared(t *testing.T, dir, kernel string) *config.File {
 
 func sharing(t *testing.T, dir, dsn, schema, kernel string) *config.File {
 	t.Helper()
-	write(t, filepath.Join(dir, config.FileName), "version: belay/v1\nstore: {postgres: {dsn_file: "+dsn+", kernel: "+kernel+
-		", schema: "+schema+", tls: \"off\"}}\n")
+	write(t, filepath.Join(dir, config.FileName), "version: belay/v1\nstore: {postgres: {dsn_file: "+dsn+
+		", kernel: "+kernel+", schema: "+schema+", tls: off}}\n")
 	f, _, err := config.Load(dir)
 	if err != nil {
 		t.Fatal(err)

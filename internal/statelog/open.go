@@ -29,8 +29,8 @@ type ReadOnly struct {
 	close func() error // closes the database
 }
 
-// OpenReadOnly opens belay.db in dir for reading, or the store that belay.yaml names. The checkpoint key may be missing: then
-// Evidence has to bring a verifier, and nothing can be proven anew. With the key but
+// OpenReadOnly opens belay.db in dir for reading, or the store that belay.yaml names. The checkpoint key may be
+// missing: then Evidence has to bring a verifier, and nothing can be proven anew. With the key but
 // without a database the log is empty, so that a database that was taken away shows
 // in what lies outside of it. The error is statedir.ErrUnusable, which is fs.ErrNotExist too
 // when there is neither, kernel.ErrUnavailable when the database cannot be read, or config.ErrUnusable when it is not

@@ -47,8 +47,8 @@ type Storage struct {
 	finished    bool
 }
 
-// OpenStorage opens the store of the state directory dir, or the one that f names, and the files of its events. Records in
-// memory go into no file: a checkpoint of them would contradict those of the event log. Errors are
+// OpenStorage opens the store of the state directory dir, or the one that f names, and the files of its events. Records
+// in memory go into no file: a checkpoint of them would contradict those of the event log. Errors are
 // config.ErrUnusable, statedir.ErrUnusable or kernel.ErrUnavailable.
 func OpenStorage(ctx context.Context, dir string, key *eventlog.Key, f *config.File,
 	o StorageOptions) (*Storage, error) {
@@ -140,8 +140,8 @@ func (s *Storage) checkpointSettings(e *config.Events) config.Events {
 	return *e
 }
 
-// Prepare looks at another belay.yaml, and returns what takes its files of events into use. One that names another store
-// is refused, and so is one that cannot be used, for the reason unusable, where a store was named. The error is
+// Prepare looks at another belay.yaml, and returns what takes its files of events into use. One that names another
+// store is refused, and so is one that cannot be used, for the reason unusable, where a store was named. The error is
 // config.ErrUnusable, or unusable.
 func (s *Storage) Prepare(f *config.File, unusable error) (use func(), err error) {
 	e := &f.Events

@@ -17,7 +17,9 @@ import (
 
 type migrateOptions struct {
 	dsnFile, schema, tls, rootCert string
+	check, grants                  bool
 	forgetKey                      string
+	roles                          postgres.Roles
 	json                           bool
 }
 
@@ -28,22 +30,38 @@ func (a *App) migrateCmd() *cobra.Command {
 		Short: "Bring the schema of a shared PostgreSQL up to date",
 		Long: `migrate makes the schema that kernels share in PostgreSQL, or brings it up to date with this belay.
 It takes a DSN of a role that owns the schema. No kernel should log in as that role.
+Each step is one transaction. A schema of a newer belay is refused, and so is one that has steps
+missing.
 
 A kernel's name belongs to the key that signed its first checkpoint, which is in its state directory.
 Where that directory is lost for good, --forget-key NAME lets a new one take the name and go on with
 the log. Keep the old public key: the old checkpoints are verified with it.
 
+--grants prints the statements that make three roles with the least rights. The administrator of
+the database runs them after each migration.
+
 belay.yaml says the rest (store.postgres); flags say it on a machine without a kernel.`,
-		Example: `  belay migrate --dsn-file /etc/belay/owner.dsn`,
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.migrate(cmd.Context(), options) },
+		Example: `  belay migrate --dsn-file /etc/belay/owner.dsn --check
+  belay migrate --dsn-file /etc/belay/owner.dsn
+  belay migrate --grants | psql belay`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.migrate(cmd.Context(), options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&options.dsnFile, "dsn-file", "", "file that holds the owner's postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	f.StringVar(&options.dsnFile, "dsn-file", "",
+		"file that holds the owner's postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 	f.StringVar(&options.schema, "schema", "", "schema of the organisation (default that of belay.yaml, then belay)")
 	f.StringVar(&options.tls, "tls", "", "verify-full, verify-ca or off (default that of belay.yaml, then verify-full)")
-	f.StringVar(&options.rootCert, "root-cert", "", "PEM of what signs the server's certificate (default that of belay.yaml)")
-	f.StringVar(&options.forgetKey, "forget-key", "", "let the kernel of this name come back with another key for its checkpoints")
+	f.StringVar(&options.rootCert, "root-cert", "",
+		"PEM of what signs the server's certificate (default that of belay.yaml)")
+	f.BoolVar(&options.check, "check", false, "only say what would be done; exit status 1 if that is something")
+	f.StringVar(&options.forgetKey, "forget-key", "",
+		"let the kernel of this name come back with another key for its checkpoints")
+	f.BoolVar(&options.grants, "grants", false, "only print the statements that give the roles their rights")
+	f.StringVar(&options.roles.Kernel, "kernel-role", "",
+		"with --grants: name of the role of kernels (default belay_kernel)")
+	f.StringVar(&options.roles.Reviewer, "reviewer-role", "", "with --grants: of reviewers (default belay_reviewer)")
+	f.StringVar(&options.roles.Auditor, "auditor-role", "", "with --grants: of auditors (default belay_auditor)")
 	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
@@ -63,6 +81,14 @@ type forgotten struct {
 }
 
 func (a *App) migrate(ctx context.Context, options migrateOptions) error {
+	switch {
+	case options.check && (options.grants || options.forgetKey != ""), options.grants && options.forgetKey != "":
+		return usageError("--check, --grants and --forget-key do not go together", "")
+	case options.grants:
+		return a.printGrants(options)
+	case options.roles != postgres.Roles{}:
+		return usageError("the names of roles go with --grants", "")
+	}
 	o, err := a.ownerOptions(&options)
 	if err != nil {
 		return err
@@ -74,15 +100,37 @@ func (a *App) migrate(ctx context.Context, options migrateOptions) error {
 		return a.tell(options.json, forgotten{o.Schema, options.forgetKey}, a.Out,
 			"schema %s: the next start of kernel %s may bring another key\n", safe(o.Schema), safe(options.forgetKey))
 	}
-	m, err := postgres.Migrate(ctx, o)
+	do := postgres.Migrate
+	if options.check {
+		do = postgres.CheckMigration
+	}
+	m, err := do(ctx, o)
 	if err != nil {
 		return migrateFailure(err)
 	}
 	out := migrated{Schema: o.Schema, From: m.From, To: m.To, Steps: append([]string{}, m.Steps...)}
-	if len(m.Steps) == 0 {
+	switch {
+	case len(m.Steps) == 0:
 		return a.tell(options.json, out, a.Out, "schema %s: up to date, version %d\n", safe(o.Schema), m.To)
+	case !options.check:
+		return a.tell(options.json, out, a.Out, "schema %s: from version %d to %d\n", safe(o.Schema), m.From, m.To)
 	}
-	return a.tell(options.json, out, a.Out, "schema %s: from version %d to %d\n", safe(o.Schema), m.From, m.To)
+	err = a.tell(options.json, out, a.Out, "schema %s: version %d, and this belay needs %d\nwould run: %s\n",
+		safe(o.Schema), m.From, m.To, strings.Join(m.Steps, ", "))
+	if err != nil {
+		return err
+	}
+	return exitWith(ExitError)
+}
+
+func (a *App) printGrants(options migrateOptions) error {
+	named, err := a.namedStore()
+	if err != nil {
+		return err
+	}
+	schema := cmp.Or(options.schema, named.Schema, postgres.DefaultSchema)
+	sql := postgres.Grants(schema, options.roles)
+	return a.tell(options.json, map[string]any{"schema": schema, "sql": sql}, a.Out, "%s", sql)
 }
 
 // ownerOptions says how to reach the database as the owner of its schema.
@@ -132,5 +180,5 @@ func (a *App) namedStore() (config.Postgres, error) {
 func migrateFailure(err error) error {
 	_, why, _ := strings.Cut(err.Error(), kernel.ErrUnavailable.Error()+": ")
 	return &exitError{code: ExitError, text: safe(cmp.Or(why, err.Error())), cause: err,
-		hint: "Nothing was changed by halves: each step is one transaction. docs/SCALING.md says what it needs."}
+		hint: "A step that failed has changed nothing. docs/SCALING.md says which role, file and server it takes."}
 }

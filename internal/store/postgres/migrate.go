@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"time"
 
@@ -25,7 +26,8 @@ type Migrated struct {
 }
 
 // Migrate makes the schema, or brings it up to date. It needs a role that may create a schema and owns it.
-// Several may run at once: one does the work.
+// Several may run at once: one does the work. A schema of a newer belay, and one that was migrated by halves, are
+// refused.
 func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	if o.Kernel == "" {
 		o.Kernel = "migrate" // which takes no name
@@ -33,6 +35,12 @@ func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	o, config, err := o.resolve()
 	if err != nil {
 		return m, unavailable("migrate", err)
+	}
+	if m, err = lacking(ctx, config, o.Schema); err != nil {
+		return m, unavailable("migrate", err)
+	}
+	if len(m.Steps) == 0 {
+		return m, nil
 	}
 	config.RuntimeParams["statement_timeout"] = "0" // an index may take its time
 	config.RuntimeParams["lock_timeout"] = milliseconds(time.Minute)
@@ -54,12 +62,6 @@ func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	if err != nil {
 		return m, unavailable("migrate", err)
 	}
-	if m.From, m.To, err = p.GetVersions(ctx); err != nil {
-		return m, unavailable("migrate", err)
-	}
-	if m.From > m.To {
-		return m, unavailable("migrate", newer(m.From, m.To))
-	}
 	done, err := p.Up(ctx)
 	if err != nil {
 		return m, unavailable("migrate", err)
@@ -68,9 +70,63 @@ func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	if _, err = db.ExecContext(ctx, "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA "+quoted(o.Schema)+" FROM PUBLIC"); err != nil {
 		return m, unavailable("migrate", err)
 	}
+	m.Steps = nil // another process may have been faster
 	for _, r := range done {
 		m.Steps = append(m.Steps, r.Source.Path)
 	}
+	return m, nil
+}
+
+// CheckMigration says what Migrate would do, and does nothing. The role needs to see the schema. Errors are as of
+// Migrate.
+func CheckMigration(ctx context.Context, o Options) (m Migrated, err error) {
+	if o.Kernel == "" {
+		o.Kernel = "migrate" // which takes no name
+	}
+	o, config, err := o.resolve()
+	if err != nil {
+		return m, unavailable("look at the schema", err)
+	}
+	if m, err = lacking(ctx, config, o.Schema); err != nil {
+		return m, unavailable("look at the schema", err)
+	}
+	return m, nil
+}
+
+// lacking returns what a schema lacks. One that no step of this program leads on from is refused.
+func lacking(ctx context.Context, config *pgx.ConnConfig, schema string) (m Migrated, err error) {
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return m, err
+	}
+	defer c.Close(ctx)
+	names, want, err := wanted()
+	if err != nil {
+		return m, err
+	}
+	have, there, err := steps(ctx, c, schema)
+	if err != nil {
+		return m, err
+	}
+	if there {
+		if err := foreign(schema, have, want); err != nil {
+			return m, err
+		}
+	} else {
+		var tables bool
+		if err := c.QueryRow(ctx, "SELECT to_regclass('kernels') IS NOT NULL").Scan(&tables); err != nil {
+			return m, err
+		}
+		if tables {
+			return m, fmt.Errorf("the schema %q has a table kernels, and no table %s that says how it was made; "+
+				"restore it from a backup, or name another schema", schema, versionsTable)
+		}
+	}
+	m.To = want[len(want)-1]
+	if len(have) > 0 {
+		m.From = have[len(have)-1]
+	}
+	m.Steps = names[len(have):]
 	return m, nil
 }
 
@@ -81,56 +137,70 @@ func newer(have, want int64) error {
 		"install that version", have, want)
 }
 
-// wanted returns the versions that the migrations make.
-func wanted() (out []int64, err error) {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	for _, n := range names {
-		v, verr := goose.NumericComponent(n)
-		out, err = append(out, v), errors.Join(err, verr)
+// wanted returns the files of the migrations and the versions that they make, in order.
+func wanted() (names []string, versions []int64, err error) {
+	paths, err := fs.Glob(migrations, "migrations/*.sql") // sorted
+	for _, p := range paths {
+		v, verr := goose.NumericComponent(p)
+		names, versions, err = append(names, path.Base(p)), append(versions, v), errors.Join(err, verr)
 	}
-	slices.Sort(out)
-	return out, err
+	return names, versions, err
+}
+
+// steps returns the versions of the steps that a schema was made by. there is false where no table says so.
+func steps(ctx context.Context, c *pgx.Conn, schema string) (have []int64, there bool, err error) {
+	if err := c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", versionsTable).Scan(&there); err != nil || !there {
+		return nil, false, err
+	}
+	var readable bool
+	if err := c.QueryRow(ctx, "SELECT has_table_privilege($1, 'SELECT')", versionsTable).Scan(&readable); err != nil {
+		return nil, true, err
+	}
+	if !readable {
+		return nil, true, fmt.Errorf("this role may not read the schema %q; the owner of the schema runs the statements of "+
+			"`belay migrate --grants`, and makes this role a member of one of the three roles", schema)
+	}
+	rows, err := c.Query(ctx, "SELECT version_id FROM "+versionsTable+" WHERE is_applied AND version_id > 0 ORDER BY 1")
+	if err == nil {
+		have, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+	}
+	return have, true, err
+}
+
+// foreign refuses a schema that no step of this program leads on from.
+func foreign(schema string, have, want []int64) error {
+	switch last := want[len(want)-1]; {
+	case len(have) > 0 && have[len(have)-1] > last:
+		return newer(have[len(have)-1], last)
+	case slices.Equal(have, want[:min(len(have), len(want))]):
+		return nil
+	}
+	return fmt.Errorf("the schema %q was migrated by halves: it has the steps %v, and this belay the steps %v; "+
+		"restore it from a backup", schema, have, want)
 }
 
 // checkSchema refuses a schema of another version, with advice.
 func checkSchema(ctx context.Context, c *pgx.Conn, schema string) error {
-	const advice = "migrate it with a role that owns the schema"
-	want, err := wanted()
+	const advice = "migrate it with a role that owns the schema (`belay migrate`)"
+	_, want, err := wanted()
 	if err != nil {
 		return err
 	}
-	var there bool
-	if err := c.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", versionsTable).Scan(&there); err != nil {
+	have, there, err := steps(ctx, c, schema)
+	if err != nil {
 		return err
 	}
 	if !there {
 		return fmt.Errorf("the database has no schema %q, or this role may not use it; %s", schema, advice)
 	}
-	var readable bool
-	if err := c.QueryRow(ctx, "SELECT has_table_privilege($1, 'SELECT')", versionsTable).Scan(&readable); err != nil {
+	if err := foreign(schema, have, want); err != nil {
 		return err
 	}
-	if !readable {
-		return fmt.Errorf("this role may not read the schema %q; the owner of the schema runs the statements of "+
-			"`belay migrate --grants`, and makes this role a member of one of the three roles", schema)
+	if len(have) < len(want) {
+		return fmt.Errorf("the schema %q has version %d, and this belay needs %d; %s", schema, len(have), want[len(want)-1],
+			advice)
 	}
-	rows, err := c.Query(ctx, "SELECT version_id FROM "+versionsTable+" WHERE is_applied AND version_id > 0 ORDER BY 1")
-	if err != nil {
-		return err
-	}
-	have, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	switch last := want[len(want)-1]; {
-	case err != nil:
-		return err
-	case slices.Equal(have, want):
-		return nil
-	case len(have) > 0 && have[len(have)-1] > last:
-		return newer(have[len(have)-1], last)
-	case slices.Equal(have, want[:min(len(have), len(want))]):
-		return fmt.Errorf("the schema %q has version %d, and this belay needs %d; %s", schema, len(have), last, advice)
-	}
-	return fmt.Errorf("the schema %q was migrated by halves: it has the steps %v, and this belay the steps %v; "+
-		"restore it from a backup, or %s", schema, have, want, advice)
+	return nil
 }
 
 // ForgetKey lets the next process that takes a kernel's name bring another checkpoint key. It is for a kernel whose

@@ -33,7 +33,12 @@ func TestSchemaVersions(t *testing.T) {
 		}
 	}
 	refused("has no schema")
-	m, err := postgres.Migrate(t.Context(), o)
+	m, err := postgres.CheckMigration(t.Context(), o)
+	if err != nil || m.From != 0 || len(m.Steps) != int(m.To) {
+		t.Errorf("what there is to do: %+v, %v", m, err)
+	}
+	refused("has no schema")
+	m, err = postgres.Migrate(t.Context(), o)
 	last := m.To
 	if err != nil || m.From != 0 || last < 3 || len(m.Steps) != int(last) {
 		t.Fatalf("%+v, %v", m, err)
@@ -43,6 +48,9 @@ func TestSchemaVersions(t *testing.T) {
 	}
 	pgtest.Exec(t, o.Schema, fmt.Sprintf("DELETE FROM schema_versions WHERE version_id = %d", last))
 	refused(fmt.Sprintf("has version %d, and this belay needs %d; migrate it", last-1, last))
+	if m, err = postgres.CheckMigration(t.Context(), o); err != nil || m.From != last-1 || len(m.Steps) != 1 {
+		t.Errorf("what there is to do: %+v, %v", m, err)
+	}
 	pgtest.Exec(t, o.Schema, fmt.Sprintf("INSERT INTO schema_versions (version_id, is_applied) VALUES (%d, true), (%d, true)",
 		last, last+1))
 	refused("a newer belay has migrated it")
@@ -51,6 +59,18 @@ func TestSchemaVersions(t *testing.T) {
 	}
 	pgtest.Exec(t, o.Schema, fmt.Sprintf("DELETE FROM schema_versions WHERE version_id IN (1, %d)", last+1))
 	refused("migrated by halves")
+	neither := func(want string) {
+		t.Helper()
+		for _, f := range []func(context.Context, postgres.Options) (postgres.Migrated, error){postgres.Migrate,
+			postgres.CheckMigration} {
+			if _, err := f(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("migrate: %v, want %q", err, want)
+			}
+		}
+	}
+	neither("migrated by halves")
+	pgtest.Exec(t, o.Schema, "DROP TABLE schema_versions")
+	neither("no table schema_versions")
 }
 
 // The role of a kernel can do what a kernel does, and not write events or hashes by itself, change or remove them, or
