@@ -9,6 +9,9 @@ import (
 
 	"github.com/gofrs/uuid/v5"
 
+	"github.com/belay-hooks/belay/internal/config"
+	"github.com/belay-hooks/belay/internal/statelog"
+	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -19,7 +22,15 @@ func agedEvents() {
 	n := 0
 	_, err := fmt.Sscan(os.Args[1], &n)
 	must(err)
-	s, err := sqlite.Open(context.Background(), filepath.Join(os.Getenv("BELAY_HOME"), "belay.db"), sqlite.Options{})
+	dir := os.Getenv("BELAY_HOME")
+	var s kernel.Store
+	f, _, err := config.Load(dir)
+	must(err)
+	if p := f.Central(); p != nil {
+		s, err = postgres.Open(context.Background(), statelog.PostgresOptions(p, ""))
+	} else {
+		s, err = sqlite.Open(context.Background(), filepath.Join(dir, "belay.db"), sqlite.Options{})
+	}
 	must(err)
 	for i := range n {
 		at := time.Now().Add(time.Duration(i-30*24) * time.Hour)
