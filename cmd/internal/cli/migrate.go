@@ -33,9 +33,9 @@ It takes a DSN of a role that owns the schema. No kernel should log in as that r
 Each step is one transaction. A schema of a newer belay is refused, and so is one that has steps
 missing.
 
-A kernel's name belongs to the key that signed its first checkpoint, which is in its state directory.
-Where that directory is lost for good, --forget-key NAME lets a new one take the name and go on with
-the log. Keep the old public key: the old checkpoints are verified with it.
+A kernel's name belongs to the key that signed its first checkpoint, which is in its state
+directory. Where that directory is lost for good, --forget-key NAME lets a new one take the name and
+go on with the log. Keep the old public key: the old checkpoints are verified with it.
 
 --grants prints the statements that make three roles with the least rights. The administrator of
 the database runs them after each migration.
