@@ -38,11 +38,11 @@ type globbing struct {
 }
 
 func (g *globbing) walk(dir string, rest []string) error {
-	name, marked := unmarked(rest[0])
+	name, whole := files.Unmarked(rest[0])
 	if name == "." || name == ".." {
 		return errManyEntries // no clean path has it
 	}
-	if !marked {
+	if whole {
 		return g.step(path.Join(dir, name), rest[1:])
 	}
 	f, err := files.OpenDir(dir)
@@ -86,22 +86,4 @@ func (g *globbing) step(at string, rest []string) error {
 		return errManyEntries
 	}
 	return nil
-}
-
-// unmarked returns the name that an element of a pattern stands for, or that it has marks.
-func unmarked(element string) (name string, marked bool) {
-	var out strings.Builder
-	for i := 0; i < len(element); i++ {
-		switch c := element[i]; c {
-		case '*', '?', '[':
-			return "", true
-		case '\\':
-			if i++; i < len(element) {
-				out.WriteByte(element[i])
-			}
-		default:
-			out.WriteByte(c)
-		}
-	}
-	return out.String(), false
 }

@@ -94,11 +94,11 @@ func (r *rule) tellsName(p files.Purpose, at string) bool {
 func (r *rule) mayList(p files.Purpose, pattern string) bool {
 	fixed := "/"
 	for _, e := range strings.Split(strings.TrimPrefix(pattern, "/"), "/") {
-		name, marked := unmarked(e)
+		name, whole := files.Unmarked(e)
 		if name == "." || name == ".." || strings.Contains(name, "/") {
 			return false
 		}
-		if marked {
+		if !whole {
 			break
 		}
 		fixed = path.Join(fixed, name)

@@ -57,7 +57,7 @@ func readFiles(ctx context.Context) func(patterns []string) ([][]byte, error) {
 // matching returns the paths that match a pattern. Where a caller does not tell, there are none only if the part of the
 // pattern that stands without marks leads to nothing.
 func matching(ctx context.Context, source filesource.Source, pattern string) ([]string, error) {
-	fixed, whole := unmarked(pattern)
+	fixed, whole := files.Unmarked(pattern)
 	if _, system := source.(filesource.System); whole && !system {
 		return []string{fixed}, nil // reading it says whether it is there
 	}
