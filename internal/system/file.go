@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/belay-hooks/belay/internal/strictyaml"
@@ -43,6 +44,8 @@ type Limits struct {
 	Running     int `json:"running,omitzero"`     // actions decided at once; 1…256, default 8
 	Waiting     int `json:"waiting,omitzero"`     // actions that wait for that; 1…4096, default 64
 	StateMiB    int `json:"state_mib,omitzero"`   // of the user's state directory; 16…1048576, default 512
+	// IdleMinutes is how long a user's server stays open without a connection; 1…43200, default 60
+	IdleMinutes int `json:"idle_minutes,omitzero"`
 }
 
 const (
@@ -55,7 +58,8 @@ const (
 )
 
 func defaults() Config {
-	return Config{Users: Users{Max: 64}, Limits: Limits{Connections: 64, Running: 8, Waiting: 64, StateMiB: 512}}
+	return Config{Users: Users{Max: 64}, Limits: Limits{Connections: 64, Running: 8, Waiting: 64, StateMiB: 512,
+		IdleMinutes: 60}}
 }
 
 // Parse decodes and checks system.yaml. Errors are of class ErrConfig, with the line.
@@ -128,6 +132,7 @@ func (c *Config) validate(doc *strictyaml.Document) error {
 		{"/limits/running", c.Limits.Running, 1, 256},
 		{"/limits/waiting", c.Limits.Waiting, 1, 4096},
 		{"/limits/state_mib", c.Limits.StateMiB, 16, 1 << 20},
+		{"/limits/idle_minutes", c.Limits.IdleMinutes, 1, 30 * 24 * 60},
 	} {
 		if b.value < b.low || b.value > b.high {
 			return doc.Errorf(b.at, "must be between %d and %d", b.low, b.high)
@@ -135,6 +140,9 @@ func (c *Config) validate(doc *strictyaml.Document) error {
 	}
 	return nil
 }
+
+// Idle is how long a user's server stays open without a connection.
+func (l Limits) Idle() time.Duration { return time.Duration(l.IdleMinutes) * time.Minute }
 
 // isUser reports whether the text can name a user or group of a Unix system, or is a uid.
 func isUser(name string) bool {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/belay-hooks/belay/internal/system"
 )
@@ -14,7 +15,7 @@ const version = "version: belay-system/v1\n"
 func TestParse(t *testing.T) {
 	c, err := system.Parse([]byte(version))
 	if err != nil || c.Users.Max != 64 || c.Limits != (system.Limits{Connections: 64, Running: 8, Waiting: 64,
-		StateMiB: 512}) || c.AllowState {
+		StateMiB: 512, IdleMinutes: 60}) || c.Limits.Idle() != time.Hour || c.AllowState {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	c, err = system.Parse([]byte(version + `contact: "the platform team, #belay"
@@ -25,10 +26,10 @@ reviewers:
   alice: [carol]
   "*": [security]
 allow_state: true
-limits: {connections: 8, running: 2, waiting: 3, state_mib: 64}
+limits: {connections: 8, running: 2, waiting: 3, state_mib: 64, idle_minutes: 5}
 `))
 	if err != nil || c.Contact != "the platform team, #belay" || len(c.Users.Allow) != 3 || c.Users.Max != 5 ||
-		c.Reviewers["alice"][0] != "carol" || !c.AllowState || c.Limits.StateMiB != 64 {
+		c.Reviewers["alice"][0] != "carol" || !c.AllowState || c.Limits.StateMiB != 64 || c.Limits.Idle() != 5*time.Minute {
 		t.Fatalf("%+v, %v", c, err)
 	}
 }
@@ -48,6 +49,7 @@ func TestParseRefuses(t *testing.T) {
 		version + "users: {max: 0}":                      "between 1 and 4096",
 		version + "limits:\n  running: 1000":             "system.yaml:3: /limits/running: must be between 1 and 256",
 		version + "limits: {state_mib: 1.5}":             "whole number",
+		version + "limits: {idle_minutes: 0}":            "between 1 and 43200",
 		version + "reviewers: {'a b': [c]}":              "is a user's name or uid, or *",
 		version + "reviewers: {a: ['']}":                 "name of a reviewer",
 		version + "allow_state: yes":                     "wrong type",

@@ -99,6 +99,7 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	defer a.reloadOnHangup(ctx, reload)()
 	go m.watch(ctx)
 	go m.bound(ctx, m.configs.now, f.Users, f.Drop)
+	go m.rest(ctx, f)
 	if err := f.Serve(ctx); err != nil {
 		return failureBy(err, "")
 	}
@@ -304,6 +305,9 @@ func (t *tenantServer) Serve(ctx context.Context) error {
 	}()
 	return t.served.Serve(ctx)
 }
+
+// Quiet implements front.Tenant.
+func (t *tenantServer) Quiet() time.Duration { return t.server.Quiet() }
 
 // Close implements front.Tenant.
 func (t *tenantServer) Close() error {

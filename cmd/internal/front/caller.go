@@ -41,6 +41,8 @@ type tenant struct {
 	http, frames *conduit
 	drop         context.CancelFunc
 	begins       bool      // had no state directory when the server was begun
+	server       Tenant    // nil: not open yet
+	resting      bool      // connections wait: the server is being closed because none asks, or that is looked at
 	until        time.Time // set: the server could not be opened; connections are refused until then
 	why          error
 }
@@ -62,6 +64,13 @@ func (f *Front) give(ctx context.Context, uid int, in arrival) error {
 		return because(CodeStopping, "belay is being stopped")
 	}
 	c := f.caller(uid)
+	if c.tenant != nil && c.tenant.resting {
+		if len(c.waiting) >= 2*config.Limits.Connections {
+			return because(CodeConnections, "all connections of this user are taken: limits.connections of "+system.ConfigFile)
+		}
+		c.waiting = append(c.waiting, in)
+		return nil
+	}
 	now := time.Now()
 	known := c.config == config && now.Sub(c.at) < oldest
 	if known && c.may == nil {
@@ -213,6 +222,7 @@ func (f *Front) admit(ctx context.Context, c *caller, config *system.Config) err
 		defer f.mu.Unlock()
 		if c.tenant == t {
 			c.tenant = nil
+			f.resume(ctx, c)
 		}
 	})
 	return nil
@@ -243,6 +253,9 @@ func (f *Front) run(ctx context.Context, uid int, config *system.Config, t *tena
 	defer t.frames.Close()
 	server, err := f.o.Open(ctx, uid, config, t.http, t.frames)
 	if err == nil {
+		f.mu.Lock()
+		t.server = server
+		f.mu.Unlock()
 		err = errors.Join(server.Serve(ctx), server.Close())
 	}
 	if ctx.Err() != nil {

@@ -18,6 +18,8 @@ import (
 type Tenant interface {
 	// Serve answers until ctx ends, and then as long as what has begun takes.
 	Serve(ctx context.Context) error
+	// Quiet says how long no connection has been open: 0 while one is.
+	Quiet() time.Duration
 	Close() error
 }
 

@@ -25,8 +25,18 @@ import (
 
 // echo is a server that answers each line with its user's uid and the line.
 type echo struct {
-	uid int
-	ls  []net.Listener
+	uid   int
+	ls    []net.Listener
+	conns atomic.Int64
+	since atomic.Int64 // when the last connection ended, ns
+}
+
+// Quiet implements front.Tenant.
+func (e *echo) Quiet() time.Duration {
+	if e.conns.Load() > 0 {
+		return 0
+	}
+	return time.Since(time.Unix(0, e.since.Load()))
 }
 
 func (e *echo) Serve(ctx context.Context) error {
@@ -38,8 +48,13 @@ func (e *echo) Serve(ctx context.Context) error {
 				if err != nil {
 					return
 				}
+				e.conns.Add(1)
 				go func() {
-					defer c.Close()
+					defer func() {
+						_ = c.Close()
+						e.since.Store(time.Now().UnixNano())
+						e.conns.Add(-1)
+					}()
 					for in := bufio.NewScanner(c); in.Scan(); {
 						fmt.Fprintf(c, "%d %s\n", e.uid, in.Text())
 					}
@@ -59,16 +74,17 @@ func (e *echo) Close() error { return nil }
 
 // rig is a front whose callers say in their first connection's name who they are.
 type rig struct {
-	dir    string
-	uid    atomic.Int64 // of the next connections
-	config atomic.Pointer[system.Config]
-	opened atomic.Int64
-	users  sync.Map // uid -> true: has a state directory
-	fail   atomic.Bool
-	silent atomic.Bool                   // servers accept nothing
-	slow   atomic.Pointer[chan struct{}] // when not nil: no server opens before it is closed
-	held   atomic.Bool                   // of user 1000
-	front  *front.Front
+	dir     string
+	uid     atomic.Int64 // of the next connections
+	config  atomic.Pointer[system.Config]
+	opened  atomic.Int64
+	users   sync.Map // uid -> true: has a state directory
+	servers sync.Map // uid -> *echo, the newest
+	fail    atomic.Bool
+	silent  atomic.Bool                   // servers accept nothing
+	slow    atomic.Pointer[chan struct{}] // when not nil: no server opens before it is closed
+	held    atomic.Bool                   // of user 1000
+	front   *front.Front
 }
 
 func start(t *testing.T) *rig { return startWith(t, func(*front.Options) {}) }
@@ -109,6 +125,8 @@ func startWith(t *testing.T, change func(*front.Options)) *rig {
 			}
 			r.users.Store(uid, true)
 			e := &echo{uid: uid, ls: []net.Listener{http, frames}}
+			e.since.Store(time.Now().UnixNano())
+			r.servers.Store(uid, e)
 			if r.silent.Load() {
 				e.ls = nil
 			}
@@ -144,6 +162,15 @@ func startWith(t *testing.T, change func(*front.Options)) *rig {
 		os.RemoveAll(dir)
 	})
 	return r
+}
+
+// quiet is how long a user's server has had no connection.
+func (r *rig) quiet(uid int) time.Duration {
+	e, ok := r.servers.Load(uid)
+	if !ok {
+		return 0
+	}
+	return e.(*echo).Quiet()
 }
 
 // ask sends a line as a user, over one of the sockets, and returns what comes back.

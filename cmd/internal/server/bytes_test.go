@@ -90,3 +90,28 @@ func TestTooLargeAFrame(t *testing.T) {
 		t.Errorf("then %.300s", got)
 	}
 }
+
+// A server says for how long no connection has been open.
+func TestQuiet(t *testing.T) {
+	from := 4242
+	d, path := asTenant(t, 4242, &from)
+	conn, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	until := func(what string, so func(time.Duration) bool) {
+		t.Helper()
+		for end := time.Now().Add(5 * time.Second); !so(d.server.Quiet()); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: %v", what, d.server.Quiet())
+			}
+		}
+	}
+	until("with a connection", func(d time.Duration) bool { return d == 0 })
+	_ = conn.Close()
+	until("without one", func(d time.Duration) bool { return d > 0 })
+	if q := d.server.Quiet(); q > 5*time.Second {
+		t.Errorf("quiet since before the connection: %v", q)
+	}
+}

@@ -21,6 +21,21 @@ func (s *Server) limit(l net.Listener) net.Listener {
 	return out
 }
 
+// Quiet says how long no connection has been open on any address: 0 while one is. It never blocks for long.
+func (s *Server) Quiet() time.Duration {
+	last := s.since
+	for _, l := range s.limits {
+		open, since := l.quietSince()
+		if open > 0 {
+			return 0
+		}
+		if since.After(last) {
+			last = since
+		}
+	}
+	return time.Since(last)
+}
+
 // limitTenant is limit for a listener of the tenant's.
 func (s *Server) limitTenant(l net.Listener) net.Listener {
 	s.limit(l)

@@ -50,6 +50,7 @@ type limitedListener struct {
 	change sync.Cond // of what follows
 	conns  map[*limitedConn]bool
 	counts ConnCounts
+	gone   time.Time // when the last connection that ended did
 	closed chan struct{}
 	ended  bool
 }
@@ -167,6 +168,13 @@ func (l *limitedListener) counted() ConnCounts {
 	return out
 }
 
+// quietSince says how many connections are open, and when the last one ended that did.
+func (l *limitedListener) quietSince() (open int, since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns), l.gone
+}
+
 // limitedConn is a connection that a limitedListener has accepted.
 type limitedConn struct {
 	net.Conn
@@ -199,6 +207,7 @@ func (c *limitedConn) inner() net.Conn { return c.Conn }
 func (c *limitedConn) Close() error {
 	c.of.mu.Lock()
 	delete(c.of.conns, c)
+	c.of.gone = time.Now()
 	c.of.change.Broadcast()
 	c.of.mu.Unlock()
 	return c.Conn.Close()
