@@ -144,6 +144,13 @@ func (g *Guard) open() (a *Adoption, err error) {
 	return a, &Error{Class: ErrDamaged, Path: g.path, Reason: "it is replaced all the time"}
 }
 
+// unlock unlocks the file, unless it was dropped. The lock ends with the file at the latest.
+func (g *Guard) unlock() {
+	if g.file != nil {
+		_ = g.file.Unlock()
+	}
+}
+
 // drop closes the file, which unlocks it.
 func (g *Guard) drop() {
 	if g.file != nil {
@@ -160,12 +167,12 @@ func (g *Guard) refresh() error {
 		return err
 	}
 	if g.state != nil && size == g.size {
-		b := g.bytes[:]
+		b := g.bytes[:slotBytes(g.state.wide)]
 		if _, err := g.file.ReadAt(b, int64(len(header))); err != nil || bytes.Equal(b, g.slot) {
 			return err
 		}
-		if h, ok := readSlot(g.state.Store, g.state.Epoch, b); ok && h.Size > g.state.Head.Size {
-			g.state.Head = h
+		if h, ok := readSlot(g.state.Store, g.state.Epoch, b, g.state.wide); ok {
+			g.state.Head = g.state.Head.join(h)
 		}
 		g.slot = append(g.slot[:0], b...)
 		return nil
@@ -284,20 +291,16 @@ func (g *Guard) Intend(epoch int64, h Head, uses []Use, now time.Time) error {
 	if err := g.mine(epoch); err != nil {
 		return err
 	}
-	defer func() {
-		if g.file != nil {
-			_ = g.file.Unlock()
-		}
-	}()
+	defer g.unlock()
 	if h.Size < g.state.Head.Size {
 		return &Error{Class: ErrBehind, Path: g.path, Reason: "another process has been further"}
 	}
 	next := *g.state
-	next.Head, next.Uses = h, maps.Clone(g.state.Uses)
+	next.Head, next.Uses = h.join(g.state.Head), maps.Clone(g.state.Uses)
 	for _, u := range uses {
 		next.use(u)
 	}
-	if g.doubt || g.state.torn || g.size >= g.limit || len(uses) > usesPerRecord {
+	if g.doubt || g.state.torn || g.size >= g.limit || len(uses) > usesPerRecord || next.narrows() {
 		for id, u := range next.Uses {
 			if u.Over(now) {
 				delete(next.Uses, id)
@@ -310,7 +313,9 @@ func (g *Guard) Intend(epoch int64, h Head, uses []Use, now time.Time) error {
 		g.doubt, g.limit = false, rewriteAt+256*int64(len(next.Uses)) // not again with the next one
 		return nil
 	}
-	b, err := line(next.Store, &record{Epoch: next.Epoch, Size: h.Size, Root: encodeRoot(h), Uses: uses})
+	r := next.Head.record(next.Epoch)
+	r.Uses = uses
+	b, err := line(next.Store, &r)
 	if err == nil {
 		_, err = g.file.WriteAt(b, g.state.end)
 	}
@@ -339,11 +344,18 @@ func (g *Guard) Advance(epoch int64, h Head) error {
 		}
 		return err
 	}
-	defer func() { _ = g.file.Unlock() }() // the lock ends with the file at the latest
-	if h.Size <= g.state.Head.Size {
+	defer g.unlock()
+	h = g.state.Head.join(h)
+	if h == g.state.Head {
 		return nil
 	}
-	b := slot(g.state.Store, g.state.Epoch, h)
+	next := *g.state
+	if next.Head = h; next.narrows() {
+		err := g.rewrite(&next)
+		g.drop()
+		return err
+	}
+	b := slot(g.state.Store, g.state.Epoch, h, g.state.wide)
 	if _, err := g.file.WriteAt(b, int64(len(header))); err != nil {
 		g.slot = nil
 		return err
@@ -351,6 +363,9 @@ func (g *Guard) Advance(epoch int64, h Head) error {
 	g.state.Head, g.slot = h, b
 	return nil
 }
+
+// narrows reports whether the file has no place for what the state says.
+func (s *State) narrows() bool { return s.Head.Seen.Version > 0 && !s.wide }
 
 // Move takes the mark to another directory, if keys/ names a different one and there is
 // none yet. The one that is left says nothing any more.

@@ -107,21 +107,21 @@ func TestAMarkNeverGoesBack(t *testing.T) {
 // A slot counts as it was written, for its own store and epoch, and not with one byte changed.
 func TestSlotsHaveChecksums(t *testing.T) {
 	const store = "00112233445566778899aabbccddeeff"
-	whole := slot(store, 3, head(7))
-	if h, ok := readSlot(store, 3, whole); !ok || h != head(7) {
+	whole := slot(store, 3, head(7), false)
+	if h, ok := readSlot(store, 3, whole, false); !ok || h != head(7) {
 		t.Fatalf("%+v, %v", h, ok)
 	}
 	for at := range whole {
 		b := bytes.Clone(whole)
 		b[at] ^= 1
-		if h, ok := readSlot(store, 3, b); ok {
+		if h, ok := readSlot(store, 3, b, false); ok {
 			t.Errorf("byte %d changed: %+v counts", at, h)
 		}
 	}
-	if _, ok := readSlot(store, 4, whole); ok {
+	if _, ok := readSlot(store, 4, whole, false); ok {
 		t.Error("it counts in another epoch")
 	}
-	if _, ok := readSlot("ff"+store[2:], 3, whole); ok {
+	if _, ok := readSlot("ff"+store[2:], 3, whole, false); ok {
 		t.Error("it counts for another store")
 	}
 }
@@ -155,14 +155,14 @@ func TestATornMark(t *testing.T) {
 			}
 		}
 	}
-	for n := len(header); n < int(first); n++ { // the head that is overwritten in place
+	for n := len(header); n < int(first(false)); n++ { // the head that is overwritten in place
 		b := bytes.Clone(whole)
 		b[n] ^= 0x11
 		if st, err := Decode(b); err != nil || st.Head != head(3) {
 			t.Fatalf("slot at %d: %+v, %v", n, st, err)
 		}
 	}
-	for n := int(first); n < len(before); n++ { // records before one that verifies
+	for n := int(first(false)); n < len(before); n++ { // records before one that verifies
 		b := bytes.Clone(whole)
 		b[n] ^= 0x11
 		if _, err := Decode(b); !errors.Is(err, ErrDamaged) && whole[n] != '\n' { // then it is one with the last
@@ -195,7 +195,7 @@ func TestDamage(t *testing.T) {
 	for name, b := range map[string][]byte{
 		"empty":            nil,
 		"another file":     []byte("hello"),
-		"no record":        good[:first],
+		"no record":        good[:first(false)],
 		"a torn first":     good[:len(good)-2],
 		"too long":         append(bytes.Clone(good), make([]byte, MaxBytes)...),
 		"unknown member":   with(`{"epoch":0,"size":1,"root":"` + root + `","x":1}`),
@@ -371,6 +371,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(b)
 	f.Add(b[:len(b)-4])
 	f.Add([]byte(header))
+	f.Add([]byte(wideMark))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		st, err := Decode(b)
 		if err != nil {

@@ -54,6 +54,28 @@ func Reason(err error) string {
 type Head struct {
 	Size int64    // events
 	Root [32]byte // of their Merkle tree
+	Seen Seen     // beside the log; String leaves it out
+}
+
+// Seen is the newest version of the rows that several kernels share, and the event that records it. A database of
+// one kernel has none.
+type Seen struct {
+	Version int64    `json:"version"` // 0: none
+	Kernel  int64    `json:"kernel"`  // number of the one whose log has the event
+	Seq     int64    `json:"seq"`     // of the event
+	Hash    [32]byte `json:"hash"`    // of the event
+}
+
+// join returns the head that is as far as both.
+func (h Head) join(other Head) Head {
+	out := h
+	if other.Size > h.Size {
+		out.Size, out.Root = other.Size, other.Root
+	}
+	if other.Seen.Version > h.Seen.Version {
+		out.Seen = other.Seen
+	}
+	return out
 }
 
 func (h Head) String() string {
@@ -108,6 +130,7 @@ type State struct {
 	Uses     map[string]Use
 	Recovery *Recovery // the last one; nil when there was none
 
+	wide bool  // the file has a place for Head.Seen beside its records
 	torn bool  // the end is not whole
 	end  int64 // of the last whole record
 }
@@ -121,10 +144,22 @@ const (
 
 const (
 	header   = "belay high-water mark v1\n"
-	slotSize = 4 + 1 + 20 + 1 + 20 + 1 + 44 + 1 + 32 + 1
-	first    = int64(len(header) + slotSize) // offset of the first record
+	wideMark = "belay high-water mark v2\n" // the head is followed by what was seen of other kernels
+	narrow   = 4 + 1 + 20 + 1 + 20 + 1 + 44 + 1 + 32 + 1
+	slotSize = narrow + 1 + 20 + 1 + 20 + 1 + 20 + 1 + 44 // of a wide one
 	sumHex   = 32
 )
+
+// slotBytes returns how long the head is that is overwritten in place.
+func slotBytes(wide bool) int64 {
+	if wide {
+		return slotSize
+	}
+	return narrow
+}
+
+// first returns the offset of the first record.
+func first(wide bool) int64 { return int64(len(header)) + slotBytes(wide) }
 
 // record is one line. The first of a file says whose mark it is.
 type record struct {
@@ -132,9 +167,22 @@ type record struct {
 	Epoch    int64     `json:"epoch"`
 	Size     int64     `json:"size"`
 	Root     string    `json:"root"`
+	Seen     *Seen     `json:"seen,omitzero"`
 	Uses     []Use     `json:"uses,omitzero"`
 	Recovery *Recovery `json:"recovery,omitzero"`
 }
+
+// record returns a record that says the head.
+func (h Head) record(epoch int64) record {
+	r := record{Epoch: epoch, Size: h.Size, Root: encodeRoot(h)}
+	if h.Seen.Version > 0 {
+		seen := h.Seen
+		r.Seen = &seen
+	}
+	return r
+}
+
+func encodeRoot(h Head) string { return base64.StdEncoding.EncodeToString(h.Root[:]) }
 
 func sum(what, store string, b []byte) string {
 	h := sha256.New()
@@ -145,13 +193,20 @@ func sum(what, store string, b []byte) string {
 
 // slot is the head as it is overwritten in place. Each commit makes one, so that the text of its sum,
 // which is that of sum, stands before it in one piece of memory.
-func slot(store string, epoch int64, h Head) []byte {
+func slot(store string, epoch int64, h Head, wide bool) []byte {
 	b := make([]byte, 0, 2*slotSize)
 	b = append(append(append(b, "belay high-water head\n"...), store...), '\n')
 	start := len(b)
 	b = appendPadded(append(b, "head "...), epoch)
 	b = appendPadded(append(b, ' '), h.Size)
-	b = append(base64.StdEncoding.AppendEncode(append(b, ' '), h.Root[:]), ' ')
+	b = base64.StdEncoding.AppendEncode(append(b, ' '), h.Root[:])
+	if wide {
+		for _, n := range []int64{h.Seen.Version, h.Seen.Kernel, h.Seen.Seq} {
+			b = appendPadded(append(b, ' '), n)
+		}
+		b = base64.StdEncoding.AppendEncode(append(b, ' '), h.Seen.Hash[:])
+	}
+	b = append(b, ' ')
 	digest := sha256.Sum256(b)
 	return append(hex.AppendEncode(b, digest[:sumHex/2]), '\n')[start:]
 }
@@ -165,22 +220,33 @@ func appendPadded(b []byte, n int64) []byte {
 }
 
 // readSlot returns the head in a slot; ok is false when it is torn.
-func readSlot(store string, epoch int64, b []byte) (h Head, ok bool) {
+func readSlot(store string, epoch int64, b []byte, wide bool) (h Head, ok bool) {
 	f := strings.Split(string(b), " ")
-	if len(b) != slotSize || len(f) != 5 {
+	if int64(len(b)) != slotBytes(wide) || len(f) != 5 && len(f) != 9 {
 		return h, false
 	}
-	size, err := strconv.ParseInt(f[2], 10, 64)
-	if err != nil {
-		return h, false
+	numbers, roots := f[2:3], f[3:4]
+	into, hashes := []*int64{&h.Size}, []*[32]byte{&h.Root}
+	if len(f) == 9 {
+		numbers, roots = append(numbers[:1:1], f[4:7]...), append(roots[:1:1], f[7])
+		into = append(into, &h.Seen.Version, &h.Seen.Kernel, &h.Seen.Seq)
+		hashes = append(hashes, &h.Seen.Hash)
 	}
-	root, err := base64.StdEncoding.DecodeString(f[3])
-	if err != nil || len(root) != len(h.Root) {
-		return h, false
+	for i, text := range numbers {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			return h, false
+		}
+		*into[i] = n
 	}
-	h.Size = size
-	copy(h.Root[:], root)
-	return h, size >= 0 && bytes.Equal(slot(store, epoch, h), b)
+	for i, text := range roots {
+		hash, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || len(hash) != 32 {
+			return h, false
+		}
+		copy(hashes[i][:], hash)
+	}
+	return h, bytes.Equal(slot(store, epoch, h, wide), b)
 }
 
 // line encodes a record. store is that of the first record of the file.
@@ -197,8 +263,13 @@ func line(store string, r *record) ([]byte, error) {
 
 // encode returns a whole file that says s.
 func encode(s *State) ([]byte, error) {
-	r := record{Store: s.Store, Epoch: s.Epoch, Size: s.Head.Size, Root: encodeRoot(s.Head), Recovery: s.Recovery}
-	out := append([]byte(header), slot(s.Store, s.Epoch, s.Head)...)
+	r := s.Head.record(s.Epoch)
+	r.Store, r.Recovery = s.Store, s.Recovery
+	wide, begin := s.wide || s.Head.Seen.Version > 0, header
+	if wide {
+		begin = wideMark
+	}
+	out := append([]byte(begin), slot(s.Store, s.Epoch, s.Head, wide)...)
 	var batch []Use
 	put := func() error {
 		r.Uses = batch
@@ -229,22 +300,21 @@ func encode(s *State) ([]byte, error) {
 // usesPerRecord keeps a record of the longest ids below maxRecord.
 const usesPerRecord = 128
 
-func encodeRoot(h Head) string { return base64.StdEncoding.EncodeToString(h.Root[:]) }
-
 // Decode reads a mark. The error is ErrDamaged.
 func Decode(b []byte) (*State, error) {
 	bad := func(format string, args ...any) (*State, error) {
 		return nil, &Error{Class: ErrDamaged, Reason: fmt.Sprintf(format, args...)}
 	}
+	wide := bytes.HasPrefix(b, []byte(wideMark))
 	switch {
 	case len(b) > MaxBytes:
 		return bad("%d bytes: at most %d", len(b), MaxBytes)
-	case int64(len(b)) < first || string(b[:len(header)]) != header:
-		return bad("it does not begin like a mark of version 1")
+	case int64(len(b)) < first(wide) || !wide && string(b[:len(header)]) != header:
+		return bad("it does not begin like a mark of version 1 or 2")
 	}
-	s := &State{Uses: map[string]Use{}, end: first}
+	s := &State{Uses: map[string]Use{}, wide: wide, end: first(wide)}
 	n := 0
-	for rest := b[first:]; len(rest) > 0; {
+	for rest := b[s.end:]; len(rest) > 0; {
 		text, after, whole := bytes.Cut(rest, []byte("\n"))
 		r, err := s.record(text, whole)
 		if errors.Is(err, errTorn) {
@@ -274,8 +344,8 @@ func Decode(b []byte) (*State, error) {
 	if n == 0 {
 		return bad("it has no record")
 	}
-	if h, ok := readSlot(s.Store, s.Epoch, b[len(header):first]); ok && h.Size > s.Head.Size {
-		s.Head = h
+	if h, ok := readSlot(s.Store, s.Epoch, b[len(header):first(wide)], wide); ok {
+		s.Head = s.Head.join(h)
 	}
 	return s, nil
 }
@@ -314,9 +384,14 @@ func (s *State) add(r *record) error {
 		return errors.New("its epoch is not that of the mark")
 	case r.Size < s.Head.Size:
 		return errors.New("the head goes back")
+	case r.Seen != nil && (!s.wide || r.Seen.Version < max(1, s.Head.Seen.Version) || r.Seen.Kernel < 0 || r.Seen.Seq < 0):
+		return errors.New("what was seen of other kernels goes back, or has no place in this version of marks")
 	}
 	if s.Store == "" {
 		s.Store, s.Epoch, s.Recovery = r.Store, r.Epoch, r.Recovery
+	}
+	if h.Seen = s.Head.Seen; r.Seen != nil {
+		h.Seen = *r.Seen
 	}
 	s.Head = h
 	for _, u := range r.Uses {
