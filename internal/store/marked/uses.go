@@ -129,6 +129,16 @@ func ordered(e *phases.Event) *approvals.Order {
 	return &o
 }
 
+// Orders reports whether a batch uses up a reviewer's statement.
+func Orders(b *kernel.Batch) bool {
+	for i := range b.Events {
+		if ordered(&b.Events[i]) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // useEvent returns the id of the event that records the use of an approval.
 func useEvent(b *kernel.Batch, id string) string {
 	for i := range b.Events {

@@ -27,6 +27,7 @@ type edge struct {
 	tail  []byte            // the last row, less than rowBytes
 	roots map[int]tlog.Hash // of the perfect subtrees that still grow, by level
 	full  [][]byte          // rows that were filled and are not written yet
+	leaf  tlog.Hash         // of the newest event, if it was added here
 }
 
 // newEdge checks what the database says of the size of a tree.
@@ -64,6 +65,7 @@ func (e *edge) clone() *edge {
 // add makes body the next leaf.
 func (e *edge) add(body []byte) {
 	hash := tlog.RecordHash(body)
+	e.leaf = hash
 	e.put(hash)
 	level := 0
 	for ; e.size>>level&1 == 1; level++ { // the leaf completes a tree of the next level
@@ -85,4 +87,23 @@ func (e *edge) put(h tlog.Hash) {
 // same reports whether two edges are of the same tree, as far as their last rows tell.
 func (e *edge) same(other *edge) bool {
 	return e.size == other.size && slices.Equal(e.tail, other.tail)
+}
+
+// root returns the root hash of the tree.
+func (e *edge) root() (out tlog.Hash) {
+	if e.size == 0 {
+		out, _ = tlog.TreeHash(0, nil) // reads nothing
+		return out
+	}
+	begun := false
+	for level := range bits.Len64(uint64(e.size)) {
+		switch h := e.roots[level]; {
+		case e.size>>level&1 == 0:
+		case !begun:
+			out, begun = h, true
+		default:
+			out = tlog.NodeHash(h, out)
+		}
+	}
+	return out
 }

@@ -169,9 +169,6 @@ func (w *writer) follow(ctx context.Context) error {
 		w.set = nil
 		return w.load(ctx)
 	}
-	if errors.Is(err, kernel.ErrRollback) {
-		w.lost = err
-	}
 	if err == nil {
 		w.took(&now, set)
 	}
@@ -185,8 +182,7 @@ func (w *writer) load(ctx context.Context) error {
 		return err
 	}
 	if now.version < w.version {
-		w.lost = wentBack(now.version, w.version)
-		return w.lost
+		return wentBack(now.version, w.version)
 	}
 	w.took(&now, set)
 	return nil

@@ -19,7 +19,7 @@ type Roles struct {
 func kernelFunctions() []string {
 	return []string{"hold", "renew", "release", "append", "advance", "compact", "remove", "partition_ahead", "lock_shared",
 		"add_checkpoint", "drop_checkpoints", "add_block", "note_once", "organisation_keys", "report", "deny",
-		"forward", "forward_heads"}
+		"forward", "forward_heads", "set_mark"}
 }
 
 // The functions that others call, and no role may.

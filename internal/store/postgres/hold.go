@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -25,18 +25,33 @@ type held struct {
 }
 
 func rolledBack(format string, args ...any) error {
-	return fmt.Errorf("%w: %w: %s", kernel.ErrRollback, kernel.ErrUnavailable, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %w", kernel.ErrUnavailable, marked.Behind(format, args...))
 }
 
-// ready makes sure that there is a connection that holds the name, and that the rows that restrict are known.
+// ready makes sure that there is a connection that holds the name, that the rows that restrict are known, and that
+// nothing of what this kernel has seen is gone.
 func (w *writer) ready(ctx context.Context) error {
-	if w.lost != nil {
-		return w.lost
+	if err := w.stillLost(); err != nil {
+		return err
 	}
+	err := w.prepared(ctx)
+	switch {
+	case errors.Is(err, kernel.ErrRollback):
+		w.lose(err)
+	case err == nil:
+		w.lost = nil
+	case w.lost != nil:
+		return w.lost // that is what to say until it is known that it is over
+	}
+	return err
+}
+
+// prepared is ready without a memory of what was wrong.
+func (w *writer) prepared(ctx context.Context) error {
 	if err := w.attach(ctx); err != nil {
 		return err
 	}
-	if w.set != nil && !w.compared {
+	if !w.compared {
 		if err := w.compare(ctx); err != nil {
 			return err
 		}
@@ -47,6 +62,21 @@ func (w *writer) ready(ctx context.Context) error {
 		}
 	}
 	w.compared = true
+	return w.guard(ctx)
+}
+
+// lookAgain is how often a kernel whose database went back looks whether the newest one is there again.
+const lookAgain = 2 * time.Second
+
+// stillLost returns why nothing can be written, if that is not to be looked at anew.
+func (w *writer) stillLost() error {
+	if w.lost == nil || w.recoveredElsewhere() {
+		return nil
+	}
+	if time.Since(w.lostAt) < lookAgain {
+		return w.lost
+	}
+	w.lostAt = time.Now()
 	return nil
 }
 
@@ -59,9 +89,9 @@ func (w *writer) attach(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if w.lost = cmp.Or(w.lost, w.behind(e)); w.lost != nil && !w.store.o.Forwarding {
-		w.drop()
-		return w.lost
+	if err := w.behind(ctx, e); err != nil {
+		w.end()
+		return err
 	}
 	w.edge = e
 	return nil
@@ -75,31 +105,31 @@ func (w *writer) present(ctx context.Context) error {
 	return w.ready(ctx)
 }
 
+// lose notes that the database went back, and gives the name back: `belay recover` may be another process. To forward a
+// log goes on.
+func (w *writer) lose(err error) {
+	w.lost, w.lostAt, w.lostEpoch = err, time.Now(), w.epoch()
+	if !w.store.o.Forwarding {
+		w.end()
+	}
+}
+
 // compare makes sure that the rows that restrict are the ones that this process has seen before, or that they grew from
 // those. Within one connection the number of their version says so; a new one may lead to a server with another
 // history, in which other kernels have used the same numbers again.
 func (w *writer) compare(ctx context.Context) error {
+	if err := w.sees(ctx, w.seen()); err != nil || w.set == nil {
+		return err
+	}
 	var now shared
 	if err := w.conn.QueryRow(ctx, readShared).Scan(now.fields()...); err != nil {
 		return err
 	}
 	if now.version == w.version {
 		if recorded(w.set, &now) != nil {
-			w.lost = rolledBack("the rows that restrict are others of version %d than before the connection was lost",
-				now.version)
+			return rolledBack("the rows that restrict are others of version %d than before the connection was lost", now.version)
 		}
-		return w.lost
-	}
-	if w.followed.version > 0 {
-		_, hash, err := recording(ctx, w.conn, &w.followed)
-		if err != nil {
-			return err
-		}
-		if hash == nil || *hash != w.followed.hash {
-			w.lost = rolledBack("the log of another kernel lacks event %d, which records the rows that restrict of version %d",
-				w.followed.seq, w.followed.version)
-			return w.lost
-		}
+		return nil
 	}
 	err := w.follow(ctx)
 	if errors.Is(err, kernel.ErrTampered) { // the changes do not lead there: what is next believed is compared as a whole
@@ -112,15 +142,21 @@ func (w *writer) compare(ctx context.Context) error {
 
 // behind returns an error if the log is not the one that this process has seen before, or one that grew from it: a
 // server took over that lacks the last transactions, or an older copy of the database was brought back.
-func (w *writer) behind(now *edge) error {
-	switch was := w.edge; {
+func (w *writer) behind(ctx context.Context, now *edge) error {
+	was := w.edge
+	switch {
 	case was == nil || w.store.o.Forwarding: // the log is elsewhere; what is gone is forwarded again
 		return nil
 	case now.size < was.size:
-		return rolledBack("the log of kernel %q has %d events, and had %d before the connection was lost", w.store.o.Kernel,
-			now.size, was.size)
+		return w.gone(now.size, was.size)
 	case now.size == was.size && !now.same(was):
-		return rolledBack("the log of kernel %q has other events than before the connection was lost", w.store.o.Kernel)
+		return w.otherEvents(was.size)
+	case now.size > was.size:
+		root, err := w.rootAt(ctx, now, was.size)
+		if err == nil && root != was.root() {
+			err = w.otherEvents(was.size)
+		}
+		return err
 	}
 	return nil
 }
@@ -137,7 +173,7 @@ func (w *writer) take(ctx context.Context) (*edge, error) {
 		_ = c.Close(ctx)
 		return nil, err
 	}
-	w.conn, w.compared = c, false
+	w.conn, w.compared, w.guarded.compared = c, false, false
 	return e, nil
 }
 
@@ -158,6 +194,7 @@ func (w *writer) takeOver(ctx context.Context, c *pgx.Conn) (*edge, error) {
 	var h held
 	var size int64
 	var tail []byte
+	var mark string
 	err := c.QueryRow(ctx, `SELECT h.kernel, h.fence, h.size, h.tail, (SELECT span FROM settings), a.backend_start
 		FROM hold($1, $2, $3, $4, $5, $6, $7) h
 		LEFT JOIN pg_stat_activity a ON a.pid = pg_backend_pid()`, o.Kernel, w.store.id, host, o.Version, o.Hold,
@@ -178,12 +215,16 @@ func (w *writer) takeOver(ctx context.Context, c *pgx.Conn) (*edge, error) {
 		return nil, err
 	}
 	h.pid = c.PgConn().PID()
+	// By a statement of its own: what the last holder has written is not in the snapshot of the one that waited for it.
+	if err := c.QueryRow(ctx, "SELECT mark FROM kernels WHERE id = $1", h.kernel).Scan(&mark); err != nil {
+		return nil, err
+	}
 	e, err := newEdge(size, tail)
 	if err == nil {
 		err = w.root(ctx, c, h.kernel, e)
 	}
 	if err == nil {
-		w.held, w.placed = h, size/h.span
+		w.held, w.placed, w.guarded.store = h, size/h.span, mark
 	}
 	return e, err
 }
@@ -346,14 +387,16 @@ func (w *writer) resolve(t *attempt) (written bool, err error) {
 
 // answer compares the log with what it was before and after the attempt.
 func (w *writer) answer(ctx context.Context, t *attempt, before, now *edge) (written bool, err error) {
-	switch {
-	case now.same(before):
+	if now.same(before) {
 		return false, nil
-	case now.same(t.edge):
-	case w.behind(now) != nil:
-		w.lost = w.behind(now)
-		return false, w.lost
-	default:
+	}
+	if !now.same(t.edge) {
+		if err := w.behind(ctx, now); err != nil {
+			if errors.Is(err, kernel.ErrRollback) {
+				w.lose(err)
+			}
+			return false, err
+		}
 		if written, err = w.has(ctx, w.conn, t); err != nil || !written {
 			w.edge = now
 			return written, err

@@ -24,6 +24,7 @@ type needs struct {
 	leasesFrom, leasesTo           [][]byte
 	pruneRuns, prune, pruneLeases  int64 // what was last used, ended or expired before these goes
 	prunes                         bool
+	inForce                        bool    // every approval and every lease that counts
 	exacts                         []place // rows that are asked for by their keys
 }
 
@@ -147,8 +148,10 @@ const (
 		"JOIN leases l ON l.id > u.low AND l.id < u.high"
 	leasesOfCredential = "SELECT " + leaseColumns +
 		" FROM leases l WHERE l.credential = ANY ($1::bytea[]) AND l.state = 'active'"
-	leasesToGo = "SELECT " + leaseColumns + " FROM leases l WHERE l.expires_ns < $1"
-	runsToGo   = "SELECT " + runColumns + " FROM runs r WHERE r.used_ns < $1"
+	leasesToGo       = "SELECT " + leaseColumns + " FROM leases l WHERE l.expires_ns < $1"
+	approvalsInForce = "SELECT " + approvalColumns + " FROM approvals a WHERE a.state = 'approved'"
+	leasesInForce    = "SELECT " + leaseColumns + " FROM leases l WHERE l.state = 'active'"
+	runsToGo         = "SELECT " + runColumns + " FROM runs r WHERE r.used_ns < $1"
 )
 
 // queue puts the statements that read the rows into a batch, for a world.
@@ -172,6 +175,10 @@ func (n *needs) queue(b *pgx.Batch, w *world) {
 	ask(len(n.tokens), leasesByToken, reading(w.addLease), n.tokens)
 	ask(len(n.leasesFrom), leasesBelow, reading(w.addLease), n.leasesFrom, n.leasesTo)
 	ask(len(n.credentials), leasesOfCredential, reading(w.addLease), n.credentials)
+	if n.inForce {
+		ask(1, approvalsInForce, reading(w.addApproval))
+		ask(1, leasesInForce, reading(w.addLease))
+	}
 	if n.prunes {
 		ask(1, runsToGo, reading(w.addRun), n.pruneRuns)
 		ask(1, approvalsToGo, reading(w.addApproval), n.prune)

@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/belay-hooks/belay/internal/files"
+	"github.com/belay-hooks/belay/internal/store/marked"
 )
 
 // Options say how to reach the database, and as which kernel. Zero values of all but DSN and Kernel are usual.
@@ -52,6 +53,10 @@ type Options struct {
 	// AnyRole lets a role in that can do more or less than a kernel. It is for tests, whose server has one role for all,
 	// and nothing that an operator writes sets it.
 	AnyRole bool
+
+	// Mark says how far this kernel's log has come and what it has seen of others, outside of the database; nil: a
+	// database that goes back while no process of this kernel runs is not noticed.
+	Mark marked.Mark
 
 	Now func() time.Time // the clock of this machine, which is compared with the server's; nil means time.Now
 }

@@ -133,6 +133,8 @@ func TestEveryStatementFindsItsRowsByAnIndex(t *testing.T) {
 		"leases by token":         {leasesByToken, []any{bs}},
 		"leases below":            {leasesBelow, []any{bs, bs}},
 		"leases of a credential":  {leasesOfCredential, []any{bs}},
+		"approvals in force":      {approvalsInForce, nil},
+		"events by id":            {eventsByID, []any{int32(1), bs}},
 		"leases that go":          {leasesToGo, []any{ns}},
 		"runs that go":            {runsToGo, []any{ns}},
 		"insert a latch":          {insertLatch, []any{b, b, ns, b}},

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/belay-hooks/belay/internal/store/leaf"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -21,6 +22,8 @@ type request struct {
 	bytes int      // of the texts
 	work  func(context.Context, *pgx.Conn) error
 	turn  *Turn
+
+	recover *marked.Plan // not nil: instead of all that
 
 	mu      sync.Mutex // while the writer looks at the batch, its caller does not return
 	decided bool       // by the first: the writer, or a caller that gave up
@@ -62,11 +65,7 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 			buffer = new([]byte)
 		}
 		defer s.buffers.Put(buffer) // the writer is done with it
-		r.texts, *buffer, err = leaf.EncodeTexts((*buffer)[:0], b.Events)
-	}
-	for i, t := range r.texts {
-		r.ids, r.times = append(r.ids, []byte(b.Events[i].ID)), append(r.times, b.Events[i].Time.UnixNano())
-		r.bytes += len(t)
+		*buffer, err = r.encode((*buffer)[:0])
 	}
 	if err == nil {
 		err = s.submit(ctx, r)
@@ -75,6 +74,17 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 		return kernel.Receipt{}, unavailable("commit", err)
 	}
 	return r.receipt, nil
+}
+
+// encode makes the texts of the batch's events in buffer, which it returns.
+func (r *request) encode(buffer []byte) (used []byte, err error) {
+	r.texts, used, err = leaf.EncodeTexts(buffer, r.batch.Events)
+	for i, t := range r.texts {
+		e := &r.batch.Events[i]
+		r.ids, r.times = append(r.ids, []byte(e.ID)), append(r.times, e.Time.UnixNano())
+		r.bytes += len(t)
+	}
+	return used, err
 }
 
 // do has the writer run f on its connection.

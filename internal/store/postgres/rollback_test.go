@@ -16,19 +16,25 @@ import (
 // failover to a server does that lacks the last transactions.
 func save(t *testing.T, schema string) (restore func()) {
 	t.Helper()
-	tables := []string{"shared", "changes", "latches", "state", "kernels", "events", "tiles"}
+	return saveAs(t, schema, "saved")
+}
+
+// saveAs is save under a name of its own.
+func saveAs(t *testing.T, schema, as string) (restore func()) {
+	t.Helper()
+	tables := []string{"shared", "changes", "latches", "approvals", "leases", "runs", "state", "kernels", "events", "tiles"}
 	for _, name := range tables {
-		pgtest.Exec(t, schema, "CREATE TABLE saved_"+name+" AS TABLE "+name)
+		pgtest.Exec(t, schema, "CREATE TABLE "+as+"_"+name+" AS TABLE "+name)
 	}
 	return func() {
 		t.Helper()
 		var back []string
 		for _, name := range tables {
 			if name != "kernels" { // who holds a name is no part of a log
-				back = append(back, "DELETE FROM "+name, "INSERT INTO "+name+" SELECT * FROM saved_"+name)
+				back = append(back, "DELETE FROM "+name, "INSERT INTO "+name+" SELECT * FROM "+as+"_"+name)
 			}
 		}
-		back = append(back, "UPDATE kernels k SET size = s.size, tail = s.tail FROM saved_kernels s WHERE s.id = k.id")
+		back = append(back, "UPDATE kernels k SET size = s.size, tail = s.tail FROM "+as+"_kernels s WHERE s.id = k.id")
 		pgtest.Exec(t, schema, "BEGIN; "+strings.Join(back, "; ")+"; COMMIT")
 	}
 }

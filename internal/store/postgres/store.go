@@ -26,11 +26,12 @@ type Store struct {
 	pool   *pgxpool.Pool // of connections that only read
 	sets   sets
 
+	bare     atomic.Pointer[error]     // why there is no mark outside of the database although one is wanted
 	compared atomic.Pointer[time.Time] // when Probe last compared all rows that restrict, and they were right
 
 	requests chan *request
 	buffers  sync.Pool // of texts of events
-	writes   *writer // nil when the store is opened for reading only
+	writes   *writer   // nil when the store is opened for reading only
 	writer   sync.WaitGroup
 
 	wake     chan struct{} // a block of the lookup may be missing
@@ -86,7 +87,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 		return s, nil
 	}
 	s.writes = &writer{store: s}
-	if err := s.takeName(ctx); err != nil {
+	if err := s.takeName(ctx); err != nil && !(o.Mark != nil && s.writes.edge != nil && forRecovery(err)) {
 		s.writes.end()
 		s.pool.Close()
 		return nil, err
@@ -104,6 +105,12 @@ func (s *Store) unwritten() bool { return s.kernel == 0 }
 
 // hasNone reports whether err says no more than that there is no log, of a kernel that has none.
 func (s *Store) hasNone(err error) bool { return s.unwritten() && errors.Is(err, pgx.ErrNoRows) }
+
+// forRecovery reports whether a store with this error is open all the same: everything is blocked, and to recover it
+// needs it open.
+func forRecovery(err error) bool {
+	return errors.Is(err, kernel.ErrRollback) || errors.Is(err, kernel.ErrTampered)
+}
 
 // takeName takes the kernel's name. After a crash its last holder counts as being there for a while: that is
 // waited for, so that a process that is started again needs no hand.

@@ -41,7 +41,8 @@ func (d *draft) full() bool { return len(d.group) >= maxGroup || d.bytes >= maxB
 func (d *draft) takes(r *request) (ok bool) {
 	ok = true // one whose caller gave up is taken, and forgotten
 	r.waits(func() {
-		if ok = r.work == nil && r.turn == nil && !alone(&r.batch) && !touches(d.set, d.single.wall, &r.batch); ok {
+		batch := r.work == nil && r.turn == nil && r.recover == nil
+		if ok = batch && !alone(&r.batch) && !touches(d.set, d.single.wall, &r.batch); ok {
 			d.put(r)
 		}
 	})
@@ -81,7 +82,7 @@ func (w *writer) send(d *draft) {
 
 // streams reports whether the writer can send at once.
 func (w *writer) streams() bool {
-	return w.lost == nil && w.conn != nil && !w.conn.IsClosed() && w.set != nil && w.compared
+	return w.lost == nil && w.conn != nil && !w.conn.IsClosed() && w.set != nil && w.compared && w.unmoved()
 }
 
 // stream writes the first request and those that come while it does, until none waits. It returns one that does not
@@ -102,6 +103,12 @@ func (w *writer) stream(first *request) (other *request) {
 		d := next.decided(last)
 		if len(d.group) == 0 {
 			break
+		}
+		if !w.unmoved() {
+			w.inform(told)
+			w.commit(d.group, nil)
+			w.inform(d.group)
+			return other
 		}
 		w.send(d)
 		w.inform(told)

@@ -268,7 +268,9 @@ func (t *Turn) decide(ctx context.Context, r *request, high time.Time) (out rest
 		return out, err
 	}
 	t.decided = &decided{request: r} // it is called off from here on
-	if t.decided.world, err = w.look(ctx, []*request{r}); err != nil {
+	var n needs
+	n.of(&r.batch)
+	if t.decided.world, err = w.look(ctx, &n); err != nil {
 		return out, err
 	}
 	world := t.decided.world

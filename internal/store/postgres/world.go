@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay/internal/approvaltable"
 	"github.com/belay-hooks/belay/internal/leasetable"
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -153,9 +154,14 @@ type step struct {
 
 func (s *step) put(r row) { s.rows[r.place()] = r }
 
+// blank returns a step that changes nothing.
+func (w *world) blank() *step {
+	return &step{rows: map[place]row{}, single: w.single, queue: w.queue, leases: w.leases, keys: map[question]bool{}}
+}
+
 // decide returns what a batch changes, or why it does not hold. size is the length of the log before it.
 func (w *world) decide(b *kernel.Batch, size int64) (*step, error) {
-	s := &step{rows: map[place]row{}, single: w.single, queue: w.queue, leases: w.leases, keys: map[question]bool{}}
+	s := w.blank()
 	for _, f := range []func(*step, *kernel.Batch) error{w.rests, w.lend, w.runs, w.values, w.latch, w.ask} {
 		if err := f(s, b); err != nil {
 			return nil, err
@@ -437,14 +443,14 @@ func (w *world) newest(q question, s *step) delta {
 	return d
 }
 
-// touches reports whether a batch may change rows that restrict or rests on more than the set tells.
+// touches reports whether a batch may change rows that restrict, rests on more than the set tells, or uses something up.
 func touches(set *restrict.Set, wall int64, b *kernel.Batch) bool {
 	has := func(p place) bool { _, ok := set.Get(p.table, p.key); return ok }
 	latched := func(runtime, session string) bool {
 		return has(place{restrict.Latches, restrict.Key(runtime, session)})
 	}
 	k := b.Unlatched
-	return len(b.Runs()) > 0 || b.TouchRun != nil && has(runPlace(phases.RunKey(*b.TouchRun))) ||
+	return marked.Orders(b) || len(b.Runs()) > 0 || b.TouchRun != nil && has(runPlace(phases.RunKey(*b.TouchRun))) ||
 		len(b.StateReads) > 0 || len(b.StateWrites) > 0 || b.Latch != nil || b.ClearLatch != nil || b.Compact != 0 ||
 		len(b.Approvals) > 0 || len(b.Leases) > 0 || b.Prune ||
 		k != nil && (latched(k.Runtime, k.Session) || latched(k.Runtime, "")) ||

@@ -11,8 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/internal/store/leaf"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -29,7 +31,6 @@ type writer struct {
 	conn   *pgx.Conn // nil: there is none, or it broke
 	held   held
 	edge   *edge // as the last transaction left it
-	lost   error // why nothing can be written any more
 	placed int64 // the partition of the next event, when partitions were last made ahead
 
 	version int64 // of the rows that restrict
@@ -37,7 +38,13 @@ type writer struct {
 	single  single // of version; the clock and the version of values only
 
 	compared bool   // set is of the history that conn leads to
-	followed shared // as it was last read
+	followed shared // as it was last read or written: the newest version, and the event that records it
+
+	guarded guarded
+
+	lost      error     // the database went back: why nothing can be written
+	lostAt    time.Time // when that was last looked at
+	lostEpoch int64     // of the mark then
 }
 
 func (w *writer) run() {
@@ -86,6 +93,8 @@ fill:
 		case !r.take():
 		case r.turn != nil:
 			w.lend(r)
+		case r.recover != nil:
+			w.recover(r)
 		case r.work != nil:
 			w.work(r)
 		case alone(&r.batch):
@@ -192,7 +201,11 @@ func (w *writer) transaction(group []*request, sent *attempt) error {
 			if rerr != nil {
 				return rerr
 			}
+			w.guarded.unused(t.uses)
 			continue // nothing of it was written
+		}
+		if t != nil && w.conn != nil {
+			w.guarded.unused(t.uses)
 		}
 		if w.conn == nil && n > 2 || w.conn != nil && !passing(err) {
 			break
@@ -234,8 +247,11 @@ func (w *writer) judged(err error) error {
 		w.set = nil // what is next believed is compared as a whole
 		w.store.sets.forget()
 	}
-	if refusal(err) == codeFenced {
+	switch {
+	case refusal(err) == codeFenced:
 		w.drop() // the next request asks for the name anew
+	case errors.Is(err, kernel.ErrRollback) && w.lost == nil:
+		w.lose(err)
 	}
 	return err
 }
@@ -249,11 +265,17 @@ type attempt struct {
 	version int64
 	set     *restrict.Set
 	single  single
+	uses    []highwater.Use // that were noted outside of the database
 }
 
 func (w *writer) won(t *attempt) {
 	t.edge.full = nil
+	if t.version > w.version {
+		w.followed = shared{version: t.version, kernel: w.held.kernel, seq: t.edge.size,
+			leaf: tlog.StoredHashIndex(0, t.edge.size-1), hash: t.edge.leaf}
+	}
 	w.edge, w.version, w.set, w.single = t.edge, t.version, t.set, t.single
+	w.advance(t)
 	w.store.sets.put(t.version, t.set)
 	if at := w.edge.size / w.held.span; at > w.placed {
 		ctx, cancel := w.bounded()
@@ -269,6 +291,9 @@ func (w *writer) try(group []*request, lock bool) (*attempt, error) {
 	ctx, cancel := w.bounded()
 	defer cancel()
 	if err := w.ready(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.adopt(ctx, group); err != nil {
 		return nil, err
 	}
 	d := w.last().after(newAppending(0))
@@ -372,16 +397,25 @@ func (a *appending) root(set *restrict.Set) *restrict.Digest {
 // locked writes a group that changes rows that restrict.
 func (w *writer) locked(ctx context.Context, group []*request) (*attempt, error) {
 	t, err := w.lockedSteps(ctx, group)
+	w.undo(ctx, err)
+	return t, err
+}
+
+// undo ends a transaction that an error has stopped.
+func (w *writer) undo(ctx context.Context, err error) {
 	if err != nil && w.conn != nil && !w.conn.IsClosed() {
 		if _, rerr := w.conn.Exec(ctx, "ROLLBACK"); rerr != nil {
 			_ = w.conn.Close(ctx)
 		}
 	}
-	return t, err
 }
 
 func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, error) {
-	world, err := w.look(ctx, group)
+	var n needs
+	for _, r := range group {
+		n.of(&r.batch)
+	}
+	world, err := w.look(ctx, &n)
 	if err != nil {
 		return nil, err
 	}
@@ -392,6 +426,9 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 		if r.err = a.refuses(r); r.err != nil {
 			continue
 		}
+		if r.err = w.unspent(world, &r.batch, &deltas); r.err != nil {
+			continue
+		}
 		s, err := world.decide(&r.batch, t.edge.size)
 		if err != nil {
 			r.err = err
@@ -399,7 +436,12 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 		}
 		deltas = append(deltas, world.take(s)...)
 		a.add(r, t.edge, world.set, s.pruned)
-		a.notes(r)
+		if a.notes(r); w.guarded.mark != nil {
+			uses, err := marked.Uses(&r.batch, spending{world, nil})
+			if t.uses = append(t.uses, uses...); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if a.ids.n == 0 {
 		_, err := w.conn.Exec(ctx, "ROLLBACK") // all of them conflict
@@ -411,6 +453,12 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 
 // record writes what a group has changed, and commits.
 func (w *writer) record(ctx context.Context, t *attempt, world *world, a *appending, deltas []delta) error {
+	return w.finish(ctx, t, a, world, deltas, nil)
+}
+
+// finish writes what was decided, and commits it. more adds statements.
+func (w *writer) finish(ctx context.Context, t *attempt, a *appending, world *world, deltas []delta,
+	more func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
 	world.writes(b)
 	h := &w.held
@@ -422,10 +470,16 @@ func (w *writer) record(ctx context.Context, t *attempt, world *world, a *append
 		b.Queue("SELECT advance($1, $2, $3, $4, $5, $6, $7, $8, $9)", h.kernel, h.fence, t.version, t.set.Node(),
 			t.edge.size, tlog.StoredHashIndex(0, t.edge.size-1), t.single.wall, t.single.version, encodeDeltas(deltas))
 	}
+	if more != nil {
+		more(b)
+	}
 	if b.Len() > 0 {
 		if err := w.conn.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
+	}
+	if err := w.intend(t); err != nil { // as late as can be: a use that is noted counts, whatever comes of the commit
+		return err
 	}
 	t.sent = !w.conn.IsClosed()
 	return appendAndCommit(ctx, w.conn.PgConn(), a.values(h, t), func(p *pgconn.Pipeline) {
@@ -437,11 +491,7 @@ func (w *writer) record(ctx context.Context, t *attempt, world *world, a *append
 }
 
 // look begins a transaction, makes it the only one that changes rows that restrict, and reads those of the group.
-func (w *writer) look(ctx context.Context, group []*request) (*world, error) {
-	var n needs
-	for _, r := range group {
-		n.of(&r.batch)
-	}
+func (w *writer) look(ctx context.Context, n *needs) (*world, error) {
 	b := &pgx.Batch{}
 	b.Queue("BEGIN")
 	var now shared
@@ -467,12 +517,9 @@ func (w *writer) look(ctx context.Context, group []*request) (*world, error) {
 	if err == nil && now.version != w.version {
 		err = vouch(ctx, w.conn, &now)
 	}
-	switch {
-	case errors.Is(err, errGap()): // so far behind that all rows are to be read anew
+	if errors.Is(err, errGap()) { // so far behind that all rows are to be read anew
 		w.set = nil
 		w.store.sets.forget()
-	case errors.Is(err, kernel.ErrRollback):
-		w.lost = err
 	}
 	if err == nil {
 		err = world.complete(n.exacts)
