@@ -66,7 +66,7 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 		}
 	}
 	if mark := b.live.HighWater(ctx); mark != nil && mark.Problem != "" && !mark.Behind {
-		s.Warnings = append(s.Warnings, "belay.db has no high-water mark: "+mark.Problem+
+		s.Warnings = append(s.Warnings, mark.Of()+" has no high-water mark: "+mark.Problem+
 			". One that is restored or removed would not be noticed")
 	}
 	if s.Healthy && bad == nil {

@@ -64,7 +64,7 @@ func (g *Guard) Look() (*State, int64, error) {
 		if adopted != nil {
 			return nil, g.looks,
 				&Error{Class: ErrMissing, Path: g.path,
-					Reason: "keys/" + RecordName +
+					Reason: "keys/" + filepath.Base(g.o.Record) +
 						" says that there is one; it was removed, or the state directory was moved or copied"}
 		}
 		return nil, g.looks, nil
@@ -75,7 +75,7 @@ func (g *Guard) Look() (*State, int64, error) {
 	}
 	if adopted != nil && adopted.Store != g.state.Store {
 		return nil, g.looks,
-			&Error{Class: ErrDamaged, Path: g.path, Reason: "it is not the mark that keys/" + RecordName + " names"}
+			&Error{Class: ErrDamaged, Path: g.path, Reason: "it is not the mark that keys/" + filepath.Base(g.o.Record) + " names"}
 	}
 	out := *g.state
 	return &out, g.looks, nil

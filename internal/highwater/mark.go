@@ -66,6 +66,14 @@ type Seen struct {
 	Hash    [32]byte `json:"hash"`    // of the event
 }
 
+// String returns the version and the hash of its event; "" for none.
+func (s Seen) String() string {
+	if s.Version == 0 {
+		return ""
+	}
+	return strconv.FormatInt(s.Version, 10) + ":" + base64.StdEncoding.EncodeToString(s.Hash[:])
+}
+
 // join returns the head that is as far as both.
 func (h Head) join(other Head) Head {
 	out := h

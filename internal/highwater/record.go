@@ -37,14 +37,19 @@ func Dir(getenv func(string) string) (string, error) {
 
 // Name returns the name of the mark of a state directory: a digest of its real path.
 func Name(state string) (string, error) {
-	path, err := filepath.EvalSymlinks(state)
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
+	path, err := realPath(state)
 	if err != nil {
 		return "", err
 	}
 	return NameAt(path), nil
+}
+
+func realPath(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	return path, err
 }
 
 // NameAt returns the name of the mark of a state directory that need not be there. Preconditions: path is
@@ -53,6 +58,9 @@ func NameAt(path string) string {
 	digest := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(digest[:16])
 }
+
+// RecordOf returns the name of the file in keys/ that says that a kernel of a shared database has a mark, and where.
+func RecordOf(kernel string) string { return "high-water." + kernel + ".json" }
 
 // Adoption is what stands in keys/: that the database has a mark, and where.
 type Adoption struct {
@@ -124,11 +132,24 @@ func sortedKeys(m map[string]Use) []string {
 // counts before the default, so that all processes use one mark, in every environment.
 // Errors are about a directory that must not be used.
 func ForState(state, configured string, getenv func(string) string) (*Guard, error) {
-	o := Options{Dir: configured, Record: filepath.Join(state, "keys", RecordName)}
-	var err error
-	if o.Name, err = Name(state); err != nil {
+	return forState(state, RecordName, NameAt, configured, getenv)
+}
+
+// ForKernel is ForState for a kernel whose log is in a database that others share. It has a mark of its own, beside that of
+// belay.db, so that a state directory that goes over to the shared database, or to another name, begins anew.
+func ForKernel(state, kernel, configured string, getenv func(string) string) (*Guard, error) {
+	return forState(state, RecordOf(kernel), func(real string) string { return NameAt(real + "\x00" + kernel) }, configured,
+		getenv)
+}
+
+func forState(state, record string, name func(real string) string, configured string,
+	getenv func(string) string) (*Guard, error) {
+	o := Options{Dir: configured, Record: filepath.Join(state, "keys", record)}
+	real, err := realPath(state)
+	if err != nil {
 		return nil, err
 	}
+	o.Name = name(real)
 	if configured != "" {
 		switch _, err := files.Outside("", state, configured); {
 		case errors.Is(err, files.ErrInside):

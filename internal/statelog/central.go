@@ -9,6 +9,8 @@ import (
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -22,18 +24,35 @@ func PostgresOptions(p *config.Postgres, version string) postgres.Options {
 		StatementTimeout: s.StatementTimeout, LockTimeout: s.LockTimeout, Hold: s.Hold}
 }
 
-// openCentral opens the store that kernels share, as the kernel of belay.yaml, whose log key signs.
-func openCentral(ctx context.Context, p *config.Postgres, key *eventlog.Key, o StorageOptions) (kernel.Store, error) {
+// openCentral opens the store that kernels share, as the kernel of belay.yaml, whose log key signs, with its high-water
+// mark: markIn is the directory of it, "" means the usual one. A database that went back is no error; see OpenDatabase.
+func (s *Storage) openCentral(ctx context.Context, p *config.Postgres, key *eventlog.Key, markIn string) (*Database, error) {
+	o := &s.o
 	if p.Settings().Local {
-		return openForwarding()
+		_, err := openForwarding()
+		return nil, err
 	}
-	with := PostgresOptions(p, o.Version)
+	d, with := &Database{where: central(p)}, PostgresOptions(p, o.Version)
 	with.CheckpointKey = key.Verifier()
+	if !o.NoMark {
+		guard, err := highwater.ForKernel(s.dir, p.Kernel, markIn, os.Getenv)
+		if err != nil {
+			return nil, fmt.Errorf("%w: events.high_water: %w", config.ErrUnusable, err)
+		}
+		if markIn != "" && o.MoveMark {
+			if _, err := guard.Move(markIn); err != nil {
+				return nil, errors.Join(statedir.Unusable("the high-water mark", err), guard.Close())
+			}
+		}
+		d.guard, with.Mark = guard, guard
+	}
 	db, err := postgres.Open(ctx, with)
 	if err != nil {
-		return nil, err // and no nil *postgres.Store
+		return nil, errors.Join(err, d.closeMark())
 	}
-	return db, nil
+	d.engine = db
+	d.compare(ctx, o.Logger)
+	return d, nil
 }
 
 // openForwarding opens a belay.db whose events go to PostgreSQL, too.

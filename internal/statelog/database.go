@@ -10,14 +10,36 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// Database is belay.db with the mark outside of it. It is a kernel.Store.
+// Database is belay.db, or what a kernel has in a database that others share, with the mark outside of it. It is a
+// kernel.Store.
 type Database struct {
-	*sqlite.Store
+	engine
 	guard *highwater.Guard // nil: no mark is kept
+	where string           // for people
+}
+
+// engine is a store that compares itself with its mark and can be recovered.
+type engine interface {
+	kernel.Store
+	CheckMark(ctx context.Context) error
+	MarkTrouble() error
+	Recover(ctx context.Context, advise func() (marked.Advice, error),
+		plan func(marked.Stand) (marked.Decision, error)) error
+}
+
+const belayDB = "belay.db"
+
+// place says for people which database it is; "" for belay.db.
+func (d *Database) place() string {
+	if d == nil || d.where == belayDB {
+		return ""
+	}
+	return d.where
 }
 
 // DatabaseOptions are the ways to open belay.db.
@@ -39,7 +61,7 @@ func OpenDatabase(ctx context.Context, dir string, o DatabaseOptions) (*Database
 		if err != nil {
 			return nil, err
 		}
-		return &Database{Store: db}, nil
+		return &Database{engine: db, where: belayDB}, nil
 	}
 	guard, err := highwater.ForState(dir, o.MarkIn, os.Getenv)
 	if err != nil {
@@ -54,12 +76,18 @@ func OpenDatabase(ctx context.Context, dir string, o DatabaseOptions) (*Database
 	if err != nil {
 		return nil, errors.Join(err, guard.Close())
 	}
-	if err := db.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
-		o.Logger.LogAttrs(ctx, slog.LevelError,
+	d := &Database{db, guard, belayDB}
+	d.compare(ctx, o.Logger)
+	return d, nil
+}
+
+// compare says in the program's log when the database is behind its mark.
+func (d *Database) compare(ctx context.Context, log *slog.Logger) {
+	if err := d.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
+		log.LogAttrs(ctx, slog.LevelError,
 			"the database went back behind its high-water mark: everything is blocked until `belay recover`",
 			slog.String("why", highwater.Reason(err)))
 	}
-	return &Database{db, guard}, nil
 }
 
 // mark returns the mark; nil for a database that keeps none, and for none.
@@ -72,9 +100,12 @@ func (d *Database) mark() *highwater.Guard {
 
 // Close closes the database, and the mark after it.
 func (d *Database) Close() error {
-	err := d.Store.Close()
-	if d.guard != nil {
-		err = errors.Join(err, d.guard.Close())
+	return errors.Join(d.engine.Close(), d.closeMark())
+}
+
+func (d *Database) closeMark() error {
+	if d.guard == nil {
+		return nil
 	}
-	return err
+	return d.guard.Close()
 }

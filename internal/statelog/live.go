@@ -39,7 +39,7 @@ type Host struct {
 type Live struct {
 	*Log
 	dir     string
-	db      *Database // nil: nothing can be recovered
+	db      *Database // nil: a store that was given, in which nothing can be recovered
 	kernel  Kernel
 	storage *Storage
 	sinks   *sink.Set

@@ -44,21 +44,30 @@ func (l *Log) compareMark(ctx context.Context, r Report, err error) (Report, err
 	return r, err
 }
 
-// HighWater says how belay.db stands to the mark outside of it.
+// HighWater says how the database stands to the mark outside of it.
 type HighWater struct {
-	Path string `json:"path,omitzero"` // of the mark
-	Seq  int64  `json:"seq,omitzero"`  // the last event that it knows of
+	Place string `json:"place,omitzero"` // PostgreSQL, its schema and the kernel; "" for belay.db
+	Path  string `json:"path,omitzero"`  // of the mark
+	Seq   int64  `json:"seq,omitzero"`   // the last event that it knows of
 	// the database went back, or the mark is missing or damaged: everything is blocked
 	Behind  bool   `json:"behind,omitzero"`
 	Problem string `json:"problem,omitzero"` // why, or why there is no mark
 }
 
-// HighWater compares belay.db with its mark. Nil: there is none, and none is wanted.
+// Of says for people what the mark is of.
+func (h *HighWater) Of() string {
+	if h.Place == "" {
+		return belayDB
+	}
+	return h.Place
+}
+
+// HighWater compares the database with its mark. Nil: there is none, and none is wanted.
 func (l *Live) HighWater(ctx context.Context) *HighWater {
 	if l.db == nil || l.guard == nil {
 		return nil
 	}
-	out := &HighWater{Path: l.guard.Path()}
+	out := &HighWater{Place: l.db.place(), Path: l.guard.Path()}
 	if err := l.db.CheckMark(ctx); errors.Is(err, kernel.ErrRollback) {
 		out.Behind, out.Problem = true, phases.SafeText(highwater.Reason(err), 1<<10)
 		return out

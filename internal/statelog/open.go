@@ -54,7 +54,11 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &ReadOnly{newLog(db, key, nil, events), db.Close}, nil
+		guard, err := highwater.ForKernel(abs, shared.Kernel, events.HighWater, os.Getenv)
+		if err != nil {
+			guard = nil
+		}
+		return &ReadOnly{newLog(db, key, guard, events), db.Close}, nil
 	}
 	// The mark is compared, not written. A copy of a directory has none.
 	guard, err := highwater.ForState(abs, events.HighWater, os.Getenv)

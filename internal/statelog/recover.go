@@ -20,13 +20,17 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// Recovery is what a recovery of belay.db is about.
+// Recovery is what a recovery of belay.db is about, or of what a kernel has in PostgreSQL.
 type Recovery struct {
-	Store    string `json:"store"`         // the state directory's name in the statements of reviewers
-	Mark     string `json:"mark"`          // head that the mark says: number of events and root hash; "none"
-	Database string `json:"database"`      // head of belay.db
-	Lost     int64  `json:"lost,omitzero"` // events that the mark knows of and belay.db does not hold
-	// why belay.db is not used; "" when it is, and nothing is to be recovered
+	Store    string `json:"store"`          // the state directory's name in the statements of reviewers
+	Place    string `json:"place,omitzero"` // PostgreSQL, its schema and the kernel; "" for belay.db
+	Mark     string `json:"mark"`           // head that the mark says: number of events and root hash; "none"
+	Database string `json:"database"`       // head of the log
+	Lost     int64  `json:"lost,omitzero"`  // events that the mark knows of and the log does not hold
+	// what the mark and the database say of the rows that all kernels share; "" where nothing is shared
+	MarkShared string `json:"mark_shared,omitzero"`
+	Shared     string `json:"shared,omitzero"`
+	// why the database is not used; "" when it is, and nothing is to be recovered
 	Wrong string `json:"wrong,omitzero"`
 	// that restrict, and are not those that the log records; nil when they are
 	Rows  *marked.Repair `json:"rows,omitzero"`
@@ -37,13 +41,16 @@ type Recovery struct {
 type recoverArgs struct {
 	Mark     string `json:"mark"`
 	Database string `json:"database"`
-	Recorded string `json:"recorded,omitzero"`
-	Found    string `json:"found,omitzero"`
+	// of PostgreSQL
+	MarkShared string `json:"mark_shared,omitzero"`
+	Shared     string `json:"shared,omitzero"`
+	Recorded   string `json:"recorded,omitzero"`
+	Found      string `json:"found,omitzero"`
 }
 
 // Args returns what a reviewer's order for this recovery says.
 func (r *Recovery) Args() any {
-	a := recoverArgs{Mark: r.Mark, Database: r.Database}
+	a := recoverArgs{Mark: r.Mark, Database: r.Database, MarkShared: r.MarkShared, Shared: r.Shared}
 	if r.Rows != nil {
 		a.Recorded, a.Found = r.Rows.Recorded, r.Rows.Found
 	}
@@ -70,9 +77,10 @@ func (l *Live) PlanRecovery(ctx context.Context) (Recovery, error) {
 }
 
 func (l *Live) recovery(s marked.Stand) Recovery {
-	r := Recovery{Store: l.StoreID(), Mark: "none", Database: s.Database.String()}
+	r := Recovery{Store: l.StoreID(), Place: l.db.place(), Mark: "none", Database: s.Database.String(),
+		Shared: s.Database.Seen.String()}
 	if s.Mark != nil {
-		r.Mark = s.Mark.Head.String()
+		r.Mark, r.MarkShared = s.Mark.Head.String(), s.Mark.Head.Seen.String()
 		r.Lost = max(0, s.Mark.Head.Size-s.Database.Size)
 	}
 	r.Rows = rowsOf(s.Repair)

@@ -20,6 +20,9 @@ func (s *Storage) Sharing() Sharing {
 	if d, ok := store.(dry.Store); ok {
 		store = d.Store
 	}
+	if d, ok := store.(*Database); ok {
+		store = d.engine
+	}
 	shared, _ := store.(Sharing)
 	return shared
 }

@@ -88,7 +88,9 @@ func (s *Storage) open(ctx context.Context, key *eventlog.Key, mark string) (err
 	case s.o.InMemory:
 		s.Store = memory.New()
 	case shared != nil:
-		s.Store, err = openCentral(ctx, shared, key, s.o)
+		if s.Database, err = s.openCentral(ctx, shared, key, mark); err == nil {
+			s.Store = s.Database
+		}
 	default:
 		o := DatabaseOptions{NoMark: s.o.NoMark, MarkIn: mark, Move: s.o.MoveMark, Logger: s.o.Logger}
 		if s.Database, err = OpenDatabase(ctx, s.dir, o); err == nil {

@@ -45,7 +45,12 @@ from where to where the log went back, what was rebuilt, taken back and accepted
 Where a reviewer is registered, it takes the reviewer's signature for exactly these heads and
 rows. It asks for the passphrase on the terminal, or --statement brings what
 ` + "`belay reviewer sign recover`" + ` wrote. Without a reviewer it is confirmed on a terminal, which is no
-proof against a program of the same user. A daemon need not be stopped.`,
+proof against a program of the same user. A daemon need not be stopped.
+
+With PostgreSQL (store: in belay.yaml) the same holds for a database that was restored, and for one
+whose replica took over without the last transactions. Approvals and leases are taken back for
+all kernels. Each kernel that notices it is recovered by itself, in its state directory. Edited
+rows are not repaired there: the message says what to do.`,
 		Example: `  belay recover --dry-run
   belay recover --why "restored from the backup of Monday"
   belay reviewer sign recover --draft --out r.draft     # on a machine without a terminal
@@ -96,9 +101,17 @@ func recoverFailure(err error) error {
 }
 
 func recoverText(r statelog.Recovery) string {
-	text := "Go on from belay.db as it is. It is blocked because " + r.Wrong + "."
+	place := "belay.db"
+	if r.Place != "" {
+		place = "the database (" + r.Place + ")"
+	}
+	text := "Go on from " + place + " as it is. It is blocked because " + r.Wrong + "."
 	if r.Lost > 0 {
 		text += fmt.Sprintf(" The last %s that the mark knows of would be lost.", plural(int(r.Lost), "event"))
+	}
+	if r.Place != "" {
+		text += " Every approval that was not used yet and every lease of the organisation is taken back." +
+			" Other kernels that notice the same are recovered by themselves."
 	}
 	if r.Rows == nil {
 		return text
@@ -131,6 +144,9 @@ func (a *App) recoverState(ctx context.Context, options recoverOptions) error {
 		}
 		fmt.Fprintf(a.Out, "%s\nmark      %s\ndatabase  %s\nstore     %s\n", safe(recoverText(plan)), safe(plan.Mark),
 			safe(plan.Database), safe(plan.Store))
+		if plan.Place != "" {
+			fmt.Fprintf(a.Out, "shared    %s, of the mark %s\n", noneOr(plan.Shared), noneOr(plan.MarkShared))
+		}
 		if plan.Rows != nil {
 			fmt.Fprintf(a.Out, "recorded  %s\nfound     %s\n", safe(plan.Rows.Recorded), safe(plan.Rows.Found))
 		}
@@ -154,6 +170,13 @@ func (a *App) recoverState(ctx context.Context, options recoverOptions) error {
 	}
 	fmt.Fprintf(a.Out, "Recovered: belay goes on after event %d. Event %d records it.\n", r.Event-1, r.Event)
 	return nil
+}
+
+func noneOr(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return safe(s)
 }
 
 // agree asks a person at the terminal; there is no flag that answers.
@@ -191,17 +214,16 @@ func (a *App) signRecoverCmd() *cobra.Command {
 	return cmd
 }
 
-// examineMark says how belay.db stands to its high-water mark.
+// examineMark says how the database stands to its high-water mark.
 func examineMark(mark *statelog.HighWater, file *config.File) *finding {
 	switch {
 	case mark == nil:
 		return nil
 	case mark.Behind:
 		return &finding{Check: "high water", Status: "fail", Red: true, Text: "ROLLBACK: " + mark.Problem,
-			Advice: "Every action is blocked. Put the newest belay.db back, or `belay recover`. " + recoverProof(file)}
+			Advice: "Every action is blocked. Put the newest " + newest(mark) + " back, or `belay recover`. " + recoverProof(file)}
 	case mark.Problem != "":
-		return &finding{Check: "high water", Status: "fail", Red: true, Text: "belay.db has no high-water mark: " +
-			mark.Problem,
+		return &finding{Check: "high water", Status: "fail", Red: true, Text: mark.Of() + " has no high-water mark: " + mark.Problem,
 			Advice: "A database that is restored or removed is not noticed. Name a directory in belay.yaml: events: {high_water: DIR}"}
 	case mark.Seq == 0:
 		return &finding{Check: "high water", Status: "ok", Text: "begins with the first event, in " + mark.Path}
@@ -209,6 +231,14 @@ func examineMark(mark *statelog.HighWater, file *config.File) *finding {
 	return &finding{Check: "high water", Status: "ok",
 		Text:   fmt.Sprintf("up to event %s in %s", count(mark.Seq), mark.Path),
 		Advice: recoverProof(file)}
+}
+
+// newest says what to put back.
+func newest(mark *statelog.HighWater) string {
+	if mark.Place == "" {
+		return mark.Of()
+	}
+	return "database"
 }
 
 func recoverProof(f *config.File) string {
