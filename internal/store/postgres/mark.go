@@ -127,20 +127,29 @@ func (w *writer) sees(ctx context.Context, seen highwater.Seen) error {
 	if name == "" {
 		name = fmt.Sprint("number ", seen.Kernel)
 	}
+	if now < seen.Version || seen.Kernel > 1<<31-1 || seen.Seq < 1 {
+		return unseen(seen, now, name, nil)
+	}
+	_, hash, err := recording(ctx, w.conn, &shared{kernel: int32(seen.Kernel), seq: seen.Seq,
+		leaf: tlog.StoredHashIndex(0, seen.Seq-1)})
+	if err != nil {
+		return err
+	}
+	return unseen(seen, now, name, hash)
+}
+
+// unseen returns an error if a database does not hold what was seen. now is its version of the rows that restrict, and hash
+// what the tree of the kernel of that name has in the place of the event that recorded them; nil: nothing.
+func unseen(seen highwater.Seen, now int64, name string, hash *tlog.Hash) error {
 	if now < seen.Version {
 		return rolledBack("the rows that restrict are of version %d, and were of version %d, which event %d of kernel %q "+
 			"records: a server took over that lacks it, or the database was restored", now, seen.Version, seen.Seq, name)
 	}
-	if seen.Kernel > 1<<31-1 || seen.Seq < 1 {
-		return rolledBack("the mark names no event of the rows that restrict")
-	}
-	_, hash, err := recording(ctx, w.conn, &shared{kernel: int32(seen.Kernel), seq: seen.Seq,
-		leaf: tlog.StoredHashIndex(0, seen.Seq-1)})
-	if err == nil && (hash == nil || *hash != seen.Hash) {
-		err = rolledBack("the log of kernel %q lacks event %d, which recorded the rows that restrict of version %d: a server "+
+	if hash == nil || *hash != seen.Hash {
+		return rolledBack("the log of kernel %q lacks event %d, which recorded the rows that restrict of version %d: a server "+
 			"took over that lacks it, or the database was restored", name, seen.Seq, seen.Version)
 	}
-	return err
+	return nil
 }
 
 // guard compares the database with its mark and writes down the uses that have no commit. It is called before each
