@@ -2,6 +2,7 @@ package fleettest
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -9,6 +10,10 @@ import (
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/phases"
 )
+
+// silentB is the row of b in the table of fleet status.
+var silentB = regexp.MustCompile(`(?m)^KERNEL.*
+b +silent`)
 
 // load is callers that ask kernels, and what they were answered.
 type load struct {
@@ -126,6 +131,14 @@ func killTries() []try {
 			l.mu.Unlock()
 			return outcome{held: after > before, happened: fmt.Sprintf("%d answers of a and c since", after-before),
 				saw: fmt.Sprint(before, after)}
+		}},
+		{"op", "runs belay fleet status", "b is named as silent, before the others", func(s *stage) outcome {
+			return within(20*time.Second, func() outcome {
+				out, code := s.a.belay("fleet", "status", "--dsn-file", s.auditor, "--schema", s.schema, "--tls", "off",
+					"--silent", "2s")
+				return outcome{held: code == 5 && silentB.MatchString(out), happened: fmt.Sprintf("exit %d, b is silent", code),
+					saw: fmt.Sprintf("exit %d: %s", code, out)}
+			})
 		}},
 		{"b", "is started again", "its name is free when its session ended", func(s *stage) outcome {
 			l.end()
