@@ -123,11 +123,12 @@ func (i *invocation) planLeases(ctx context.Context, chain *chain, verdict *phas
 	if verdict.Decision != phases.Allow && verdict.Enforced != phases.EnforcedDelegated || i.inv.Phase == phases.Audit {
 		return out, nil
 	}
-	if len(i.snap.requireLease) == 0 && i.inv.Phase != phases.Spawn {
-		return out, nil // most hosts: not even a look at the clock of the store
-	}
 	final := i.inv
 	final.Action = verdict.Action
+	applies := func(r RequireLease) bool { return r.matches(&final) }
+	if i.inv.Phase != phases.Spawn && !slices.ContainsFunc(i.snap.requireLease, applies) {
+		return out, nil // not even a look at the clock of the store: leases may be on another machine, and that away
+	}
 	desk := &desk{Store: i.kernel.options.Store, ops: chain.ops(nil)}
 	if verdict.Decision != phases.Allow { // what hooks make does not come about then
 		desk.ops = slices.DeleteFunc(desk.ops, func(op *leases.Op) bool {

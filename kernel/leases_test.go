@@ -15,6 +15,7 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -111,6 +112,20 @@ func (h *host) allowed(t *testing.T, inv phases.Invocation, o ...kernel.InvokeOp
 		t.Fatalf("%s: %s", v.Decision, v.Reason)
 	}
 	return v
+}
+
+// While leases cannot be read, only what takes one is blocked: a kernel may share leases on another machine, and that be
+// away.
+func TestOnlyWhatTakesALeaseReadsLeases(t *testing.T) {
+	s := &timeless{Store: memory.New(), fails: 1 << 30}
+	h := newHost(t, nil, required, func(_ *kernel.Config, o *kernel.Options) { o.Store = s })
+	read := invocation(phases.PreTool)
+	read.Action = jsontext.Value(`{"tool":"read","args":{"file_path":"/srv/a"}}`)
+	h.allowed(t, read)
+	if v, err := h.Invoke(t.Context(), write("/srv/a")); err == nil || v.Decision != phases.Block ||
+		v.Kind != phases.KindStore {
+		t.Errorf("write: %s %s %s, %v", v.Decision, v.Kind, v.Reason, err)
+	}
 }
 
 func TestRequiredLease(t *testing.T) {
