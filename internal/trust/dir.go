@@ -25,7 +25,7 @@ type Dir struct {
 func (d Dir) Policy() (*tiers.Policy, error) {
 	src, err := files.Read(filepath.Join(d.Path, tiers.PolicyFile), tiers.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
-		return tiers.NoPolicy(), nil
+		return d.denying(tiers.NoPolicy())
 	}
 	if err != nil {
 		text := " cannot be read"
@@ -35,6 +35,18 @@ func (d Dir) Policy() (*tiers.Policy, error) {
 		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + text, Cause: err}
 	}
 	p, err := parsePolicy(d.Path, src)
+	if err != nil {
+		return tiers.NoPolicy(), err
+	}
+	return d.denying(p)
+}
+
+// denying adds what all kernels of an organisation deny.
+func (d Dir) denying(p *tiers.Policy) (*tiers.Policy, error) {
+	shared, err := ReadDenials(d.Path)
+	if err == nil {
+		p, err = shared.on(p)
+	}
 	if err != nil {
 		return tiers.NoPolicy(), err
 	}
