@@ -61,6 +61,7 @@ type Belay struct {
 	live      *statelog.Live // the event log
 	stop      func()         // ends the watch over the trust policy; nil when there is none
 	mute      func()         // ends what this kernel tells other kernels of itself
+	deaf      func()         // ends that it follows what they deny
 }
 
 // Open opens the state directory and makes its missing parts: the directory
@@ -127,6 +128,13 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	}
 	undo.add(storage.Close)
 	undo.add(storage.Finish)
+	shared := sharedDenials(storage.Store, dir, &o, log)
+	if shared != nil && !o.NoHooks {
+		if err := shared.take(ctx); err != nil { // those that are known already count
+			log.LogAttrs(ctx, slog.LevelError, "what other kernels deny could not be read", slog.Any("error", err))
+		}
+		verifier.Refresh()
+	}
 	if err := share(ctx, dir, &o, storage, keys, now.file, detector); err != nil {
 		return nil, err
 	}
@@ -188,6 +196,10 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		b.stop = b.watchTrust()
 	}
 	b.mute = b.reports()
+	b.deaf = func() {}
+	if shared != nil && !o.NoHooks {
+		b.deaf = b.followDenials(shared)
+	}
 	return b, nil
 }
 
@@ -275,6 +287,7 @@ func (b *Belay) Close() error {
 		b.stop = nil
 	}
 	b.mute()
+	b.deaf()
 	errs = append(errs, b.recorder.Close()) // before the kernel: closing it may append an event
 	errs = append(errs, b.kernel.Close())
 	if b.tools != nil {

@@ -67,7 +67,7 @@ func eventDecisions() []string {
 	return []string{"allow", "ask", "block", "none", "transform", "grant", "error", "latched", "cleared",
 		"requested", "approved", "denied", "consumed", "expired", "superseded", "refused",
 		"minted", "claimed", "renewed", "revoked", "ok", "timeout", "crashed", "unknown", "ordered", "unsound", "configured",
-		"accepted", "recovered", "changed", "unasked", "undecided", "agrees", "differs", "pinned"}
+		"accepted", "recovered", "changed", "unasked", "undecided", "agrees", "differs", "pinned", "denied_for_all"}
 }
 
 // query turns the flags into a query without a limit. Turns of hooks are left out

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -15,6 +16,8 @@ import (
 type denyOptions struct {
 	files, digests, keys, signatures []string
 	subject, issuer                  string
+	why                              string
+	fleet                            bool
 	json                             bool
 }
 
@@ -25,12 +28,16 @@ func (a *App) trustDenyCmd() *cobra.Command {
 		Short: "Revoke files, keys, identities or signatures",
 		Long: `deny appends to the deny lists of trust.yaml, which win over every rule. A denied file does
 not run in any tier. What only a denied key or identity signed is not trusted any more, and does
-not run either. To take it back, edit trust.yaml.`,
+not run either. To take it back, edit trust.yaml.
+
+With --fleet it holds on all kernels that share a PostgreSQL, within two seconds. It is recorded in
+the log of this kernel, and kept in denials.json of each state directory. No command takes it back.`,
 		Example: `  belay trust deny --digest sha256:…
   belay trust deny --key release.pub
-  belay trust deny --identity mallory@acme.example --issuer https://accounts.example`,
+  belay trust deny --identity mallory@acme.example --issuer https://accounts.example
+  belay trust deny --fleet --file bad.wasm --why 'it sends files away'`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.trustDeny(options) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.trustDeny(cmd.Context(), options) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&options.files, "file", nil, "a module file")
@@ -40,10 +47,15 @@ not run either. To take it back, edit trust.yaml.`,
 	f.BoolVar(&options.json, "json", false, "print JSON")
 	f.StringVar(&options.subject, "identity", "", "a certificate's subject")
 	f.StringVar(&options.issuer, "issuer", "", "only of this identity provider (default: of any)")
+	f.BoolVar(&options.fleet, "fleet", false, "on all kernels that share the store of belay.yaml")
+	f.StringVar(&options.why, "why", "", "with --fleet: the reason, for the people of the other kernels")
 	return cmd
 }
 
-func (a *App) trustDeny(options denyOptions) error {
+func (a *App) trustDeny(ctx context.Context, options denyOptions) error {
+	if options.why != "" && !options.fleet {
+		return usageError("--why goes with --fleet", "A comment in trust.yaml can say why.")
+	}
 	deny := tiers.Deny{Digests: options.digests, Signatures: options.signatures}
 	for _, d := range options.digests {
 		if hex, ok := strings.CutPrefix(d, "sha256:"); !ok || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
@@ -82,6 +94,9 @@ func (a *App) trustDeny(options denyOptions) error {
 	}
 	if len(said) == 0 {
 		return usageError("deny what?", "Give --file, --digest, --key, --identity or --signature.")
+	}
+	if options.fleet {
+		return a.denyForAll(ctx, deny, said, &options)
 	}
 	if err := a.editTrust(func(src []byte) ([]byte, error) { return config.AddDeny(src, deny) }); err != nil {
 		return err

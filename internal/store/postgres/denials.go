@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -38,12 +36,12 @@ func readDenials(ctx context.Context, q querier) ([]Denial, error) {
 	out, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (d Denial, err error) {
 		err = r.Scan(&d.ID, &d.Name, &d.Kernel, &d.By, &d.Seq, &d.Body)
 		if total += len(d.Body); err == nil && total > maxDenialsBytes {
-			err = errors.New("the denials are too many bytes to be read")
+			err = damaged("the denials are too many bytes to be read")
 		}
 		return d, err
 	})
 	if err == nil && len(out) > MaxDenials {
-		err = fmt.Errorf("there are more than %d denials", MaxDenials)
+		err = damaged("there are more than %d denials", MaxDenials)
 	}
 	return out, err
 }
