@@ -59,7 +59,7 @@ func (i *invocation) redactEntry(key string, entry phases.Entry) (jsontext.Value
 	if phases.IsApart(key) {
 		return i.audit().Apart().Entry(key, entry)
 	}
-	redacted, masked, err := redactor.JSON(entry.Value)
+	redacted, masked, err := audit.ForStored(redactor).JSON(entry.Value)
 	return redacted, len(masked) > 0, err
 }
 

@@ -119,7 +119,7 @@ func (i *invocation) redactState(w *StateWrite) error {
 	if w.Delete || !utf8.Valid(w.Value) {
 		return nil
 	}
-	redacted, err := i.redactor().Text(string(w.Value))
+	redacted, err := audit.ForStored(i.redactor()).Text(string(w.Value))
 	if err == nil {
 		w.Value = []byte(redacted)
 	}
@@ -170,11 +170,12 @@ const NoteRedacted = ": secrets are covered"
 // them: otherwise an agent could leave its latch behind by calling its session's name
 // a password.
 func (k *Kernel) redactNames(inv *phases.Invocation) error {
+	redactor := audit.ForStored(k.options.Redactor)
 	for _, n := range [...]*string{&inv.Runtime, &inv.Session, &inv.Agent, &inv.Run, &inv.User} {
 		if *n == "" {
 			continue
 		}
-		redacted, err := k.options.Redactor.Text(*n)
+		redacted, err := redactor.Text(*n)
 		if err != nil {
 			return phases.NewFault(phases.KindAudit, "the names of the invocation could not be redacted", err)
 		}

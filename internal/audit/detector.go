@@ -18,15 +18,31 @@ type Detector struct {
 
 // rules are the two redactors that a configuration makes: one for logged actions, and one
 // for texts that hooks write and read again (reasons, metadata, state), which
-// profile strict leaves to the detector, for hashed it would be of no use.
-type rules struct{ actions, rest *redact.Redactor }
+// profile strict leaves to the detector, for hashed it would be of no use. stored is for
+// those of the texts that hooks read again, where it is another one.
+type rules struct{ actions, rest, stored *redact.Redactor }
 
 // NewDetector makes a Detector of a redactor for logged actions and effects, and one for
 // the rest. They may be the same.
 func NewDetector(actions, rest *redact.Redactor) *Detector {
 	d := new(Detector)
-	d.current.Store(&rules{actions, rest})
+	d.current.Store(&rules{actions, rest, rest})
 	return d
+}
+
+// Storing returns the Detector with another redactor for what hooks read again, and for names. What only the others
+// redact is redacted in records alone.
+func (d *Detector) Storing(stored *redact.Redactor) *Detector {
+	now := *d.current.Load()
+	now.stored = stored
+	d.current.Store(&now)
+	return d
+}
+
+// Stored implements Storing.
+func (d *Detector) Stored() Redactor {
+	now := d.current.Load()
+	return NewDetector(now.stored, now.stored)
 }
 
 // Use takes the rules of another Detector.
@@ -65,33 +81,72 @@ func (d *Detector) Line(s string) string {
 }
 
 // Remember implements Remembering.
-func (d *Detector) Remember() Memory { return &detected{d.current.Load(), redact.NewRecord()} }
+func (d *Detector) Remember() Memory {
+	now := d.current.Load()
+	m := &detected{rules: now, record: redact.NewRecord()}
+	if now.stored != now.rest {
+		m.beside = &detected{rules: &rules{now.stored, now.stored, now.stored}, record: redact.NewRecord()}
+	}
+	return m
+}
 
 // detected is the Memory of one invocation.
 type detected struct {
 	rules  *rules
 	record *redact.Record
+	beside *detected // learns from the same texts by the rules for what is stored; nil: they are the same
 }
 
 // JSON implements Redactor.
 func (m *detected) JSON(raw jsontext.Value) (jsontext.Value, []string, error) {
+	if m.beside != nil {
+		if _, _, err := m.beside.JSON(raw); err != nil {
+			return nil, nil, err
+		}
+	}
 	return m.record.JSON(m.rules.forDocument(raw), raw)
 }
 
 // Text implements Redactor.
 func (m *detected) Text(s string) (string, error) {
+	if m.beside != nil {
+		_, _ = m.beside.Text(s)
+	}
 	covered, _ := m.record.Text(m.rules.rest, s)
 	return covered, nil
 }
 
+// Stored implements Storing.
+func (m *detected) Stored() Redactor {
+	if m.beside != nil {
+		return m.beside
+	}
+	return m
+}
+
 // Known implements Memory.
-func (m *detected) Known() int { return m.record.Known() }
+func (m *detected) Known() int {
+	if m.beside != nil {
+		return m.record.Known() + m.beside.record.Known()
+	}
+	return m.record.Known()
+}
 
 // Removed implements Cutting.
-func (m *detected) Removed(cuts []redact.Cut) { m.record.Removed(m.rules.rest, cuts) }
+func (m *detected) Removed(cuts []redact.Cut) {
+	if m.beside != nil {
+		m.beside.Removed(cuts)
+	}
+	m.record.Removed(m.rules.rest, cuts)
+}
 
 // JSONCut implements Cutting.
 func (m *detected) JSONCut(raw jsontext.Value, cuts []redact.Cut) (jsontext.Value, []string, error) {
+	if m.beside != nil {
+		if _, _, err := m.beside.JSONCut(raw, cuts); err != nil {
+			return nil, nil, err
+		}
+	}
 	return m.record.JSONCut(m.rules.forDocument(raw), raw, cuts)
 }
 

@@ -43,6 +43,21 @@ type Remembering interface {
 	Remember() Memory
 }
 
+// Storing is a Redactor that redacts otherwise what hooks store and read again, and names: a rule about records alone
+// must not have a hook read something else than it wrote.
+type Storing interface {
+	// Stored returns the redactor for that, with the same memory.
+	Stored() Redactor
+}
+
+// ForStored returns the redactor for what hooks store and read again.
+func ForStored(r Redactor) Redactor {
+	if s, ok := r.(Storing); ok {
+		return s.Stored()
+	}
+	return r
+}
+
 // Memory is a Redactor that knows the secrets that it has redacted. It is for one
 // goroutine.
 type Memory = interface {

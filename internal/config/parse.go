@@ -166,6 +166,16 @@ type Redact struct {
 	Gitleaks string    `json:"gitleaks,omitzero"`
 	Profile  string    `json:"profile,omitzero"` // standard (default), or strict: every string of an action is hashed
 	Allow    []string  `json:"allow,omitzero"`   // JSON Pointers into the action that strict leaves readable
+	// Recorded are further masks, keys and patterns for what is recorded alone. What hooks store and read again (metadata,
+	// values), and names of sessions and agents, stay as they are: no hook decides otherwise because of them.
+	Recorded Recorded `json:"recorded,omitzero"`
+}
+
+// Recorded is redacted in events and in questions to people only.
+type Recorded struct {
+	Masks    []Mask    `json:"masks,omitzero"`
+	Keys     []string  `json:"keys,omitzero"`
+	Patterns []Pattern `json:"patterns,omitzero"`
 }
 
 // Limits bound a whole chain.

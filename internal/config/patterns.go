@@ -22,13 +22,13 @@ func (p *Pattern) Redact() redact.Pattern {
 // maxPatterns bounds the patterns of belay.yaml; a rule file may have more.
 const maxPatterns = 128
 
-func validatePatterns(c checker, list []Pattern) error {
+// validatePatterns checks a list, whose names are no others of those that are taken.
+func validatePatterns(c checker, place string, list []Pattern, names map[string]bool) error {
 	if len(list) > maxPatterns {
-		return c.errorf("/redact/patterns", "at most %d", maxPatterns)
+		return c.errorf(place, "at most %d", maxPatterns)
 	}
-	names := map[string]bool{}
 	for i := range list {
-		at := fmt.Sprintf("/redact/patterns/%d", i)
+		at := fmt.Sprintf("%s/%d", place, i)
 		if names[list[i].Name] {
 			return c.errorf(at+"/name", "there is another pattern of that name")
 		}

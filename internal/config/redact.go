@@ -58,9 +58,23 @@ func (m *Mask) validate(c checker, at string) error {
 	return nil
 }
 
+func validateKeys(c checker, place string, list []string) error {
+	for i, k := range list {
+		if k == "" || len(k) > 128 {
+			return c.errorf(fmt.Sprintf("%s/%d", place, i), "a key is a member's name of at most 128 bytes")
+		}
+	}
+	return nil
+}
+
 func (r *Redact) validate(c checker) error {
 	for i := range r.Masks {
 		if err := r.Masks[i].validate(c, fmt.Sprintf("/redact/masks/%d", i)); err != nil {
+			return err
+		}
+	}
+	for i := range r.Recorded.Masks {
+		if err := r.Recorded.Masks[i].validate(c, fmt.Sprintf("/redact/recorded/masks/%d", i)); err != nil {
 			return err
 		}
 	}
@@ -77,12 +91,17 @@ func (r *Redact) validate(c checker) error {
 			return c.errorf(fmt.Sprintf("/redact/allow/%d", i), "must be a JSON Pointer such as /args/command")
 		}
 	}
-	for i, k := range r.Keys {
-		if k == "" || len(k) > 128 {
-			return c.errorf(fmt.Sprintf("/redact/keys/%d", i), "a key is a member's name of at most 128 bytes")
-		}
+	if err := validateKeys(c, "/redact/keys", r.Keys); err != nil {
+		return err
 	}
-	if err := validatePatterns(c, r.Patterns); err != nil {
+	if err := validateKeys(c, "/redact/recorded/keys", r.Recorded.Keys); err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	if err := validatePatterns(c, "/redact/patterns", r.Patterns, names); err != nil {
+		return err
+	}
+	if err := validatePatterns(c, "/redact/recorded/patterns", r.Recorded.Patterns, names); err != nil {
 		return err
 	}
 	if len(r.Secrets) > maxSecrets {

@@ -99,13 +99,16 @@ func addHooks(out, user *config.File) error {
 
 func addRedact(from keyLayers, out, user *config.File) error {
 	for i, p := range user.Redact.Patterns {
-		if slices.ContainsFunc(out.Redact.Patterns, func(o config.Pattern) bool { return o.Name == p.Name }) {
+		if slices.ContainsFunc(slices.Concat(out.Redact.Patterns, out.Redact.Recorded.Patterns),
+			func(o config.Pattern) bool { return o.Name == p.Name }) {
 			return user.Errorf(fmt.Sprintf("/redact/patterns/%d/name", i), "the organisation has another pattern of that name")
 		}
 	}
-	out.Redact.Patterns = addTo(from, "redact.patterns", out.Redact.Patterns, user.Redact.Patterns)
-	out.Redact.Masks = addTo(from, "redact.masks", out.Redact.Masks, user.Redact.Masks)
-	out.Redact.Keys = addTo(from, "redact.keys", out.Redact.Keys, user.Redact.Keys)
+	// In records alone: what hooks of the organisation store they read again, and decide by it.
+	recorded := &out.Redact.Recorded
+	recorded.Masks = addTo(from, "redact.recorded.masks", recorded.Masks, user.Redact.Masks)
+	recorded.Patterns = addTo(from, "redact.recorded.patterns", recorded.Patterns, user.Redact.Patterns)
+	recorded.Keys = addTo(from, "redact.recorded.keys", recorded.Keys, user.Redact.Keys)
 	if user.Redact.Profile == "strict" && out.Redact.Profile != "strict" {
 		out.Redact.Profile = user.Redact.Profile
 		from["redact.profile"] = []string{LayerUser}

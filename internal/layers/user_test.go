@@ -78,7 +78,8 @@ func TestUserLayer(t *testing.T) {
 		!slices.Equal(f.KnownTools, phases.Scope{"mcp:github:read"}) {
 		t.Errorf("%v, %v, %v", f.Default, f.UnknownTools, f.KnownTools)
 	}
-	if r := f.Redact; !slices.Equal(r.Keys, []string{"token", "pin"}) || len(r.Patterns) != 2 || len(r.Masks) != 1 ||
+	if r := f.Redact; !slices.Equal(r.Keys, []string{"token"}) || len(r.Patterns) != 1 || len(r.Masks) != 0 ||
+		!slices.Equal(r.Recorded.Keys, []string{"pin"}) || len(r.Recorded.Patterns) != 1 || len(r.Recorded.Masks) != 1 ||
 		r.Profile != "strict" {
 		t.Errorf("%+v", r)
 	}
@@ -98,8 +99,8 @@ func TestUserLayer(t *testing.T) {
 	}
 	for key, want := range map[string]string{"command-guard": "organisation", "user-strict": "user",
 		"scopes.fs_write": "organisation user", "scopes.net": "user", "default.spawn": "organisation",
-		"default.pre_tool": "user", "redact.keys[0]": "organisation", "redact.keys[1]": "user",
-		"redact.patterns[1]": "user", "redact.profile": "user", "require[0]": "user", "latch_reconcile": "user"} {
+		"default.pre_tool": "user", "redact.keys[0]": "organisation", "redact.recorded.keys[0]": "user",
+		"redact.recorded.patterns[0]": "user", "redact.profile": "user", "require[0]": "user", "latch_reconcile": "user"} {
 		if got[key] != want {
 			t.Errorf("%s is of %q, want %q", key, got[key], want)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/belay-hooks/belay/internal/audit"
@@ -31,17 +32,22 @@ func New(dir string, key []byte, f *config.File) (*audit.Detector, error) {
 	if c.Patterns, err = redactPatterns(dir, &f.Redact); err != nil {
 		return nil, err
 	}
-	for _, m := range f.Redact.Masks {
-		place := "/action" + m.Path // records hold the action as a member
-		if m.How == config.MaskRemove {
-			c.Removals = append(c.Removals, place)
-		} else {
-			c.Masks = append(c.Masks, place)
-		}
-	}
-	rest, err := redact.New(c)
+	addMasks(&c, f.Redact.Masks)
+	stored, err := redact.New(c)
 	if err != nil {
 		return nil, err
+	}
+	rest := stored
+	if more := &f.Redact.Recorded; len(more.Masks)+len(more.Keys)+len(more.Patterns) > 0 {
+		c.Masks, c.Removals = slices.Clone(c.Masks), slices.Clone(c.Removals)
+		addMasks(&c, more.Masks)
+		c.KeyNames, c.Patterns = slices.Concat(c.KeyNames, more.Keys), slices.Clone(c.Patterns)
+		for i := range more.Patterns {
+			c.Patterns = append(c.Patterns, more.Patterns[i].Redact())
+		}
+		if rest, err = redact.New(c); err != nil {
+			return nil, err
+		}
 	}
 	actions := rest
 	if f.Redact.Profile == string(redact.Strict) {
@@ -56,7 +62,18 @@ func New(dir string, key []byte, f *config.File) (*audit.Detector, error) {
 			return nil, err
 		}
 	}
-	return audit.NewDetector(actions, rest), nil
+	return audit.NewDetector(actions, rest).Storing(stored), nil
+}
+
+// addMasks adds masks of actions, which records hold as a member.
+func addMasks(c *redact.Config, masks []config.Mask) {
+	for _, m := range masks {
+		if m.How == config.MaskRemove {
+			c.Removals = append(c.Removals, "/action"+m.Path)
+		} else {
+			c.Masks = append(c.Masks, "/action"+m.Path)
+		}
+	}
 }
 
 // exactSecrets reads what the configuration names. One that cannot be read is an
@@ -105,6 +122,14 @@ var _ kernel.Remembering = (*audit.Detector)(nil)
 // must have been set up. Errors are of class config.ErrUnusable or
 // statedir.ErrUnusable.
 func Of(dir string) (*redact.Redactor, error) {
+	d, err := detector(dir)
+	if err != nil {
+		return nil, err
+	}
+	return d.Actions(), nil
+}
+
+func detector(dir string) (*audit.Detector, error) {
 	key, err := statedir.ReadKey(statedir.Key(statedir.Keys(dir), "redact"))
 	if err != nil {
 		return nil, statedir.Unusable("keys", err)
@@ -121,22 +146,23 @@ func Of(dir string) (*redact.Redactor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", config.ErrUnusable, err)
 	}
-	return made.Actions(), nil
+	return made, nil
 }
 
 // Refusal returns r with its names and its fault's text redacted as dir is
 // configured. If the configuration cannot be read, r stays as it is: the next
 // Open redacts the record.
 func Refusal(dir string, r kernel.Refusal) kernel.Refusal {
-	red, err := Of(dir)
+	d, err := detector(dir)
 	if err != nil {
 		return r
 	}
+	names := d.Stored() // as the kernel redacts them: a latch is found again by them
 	for _, name := range [...]*string{&r.Invocation.Runtime, &r.Invocation.Session} {
-		*name, _ = red.Text(*name)
+		*name, _ = names.Text(*name)
 	}
 	if r.Fault != nil {
-		text, _ := red.Text(r.Fault.Text)
+		text, _ := d.Actions().Text(r.Fault.Text)
 		r.Fault = phases.NewFault(r.Fault.Kind, text, nil)
 	}
 	return r

@@ -74,3 +74,17 @@ func TestRefusal(t *testing.T) {
 		t.Errorf("no fault: %+v", got)
 	}
 }
+
+// The names of a refusal are those that the kernel would have: what only records redact stays in them.
+func TestNamesOfARefusalAreTheKernels(t *testing.T) {
+	dir := directory(t)
+	text := "version: belay/v1\nredact:\n  recorded:\n    patterns: [{name: house, regex: 'house-[a-z]{8}', keywords: [house]}]\n"
+	if err := os.WriteFile(filepath.Join(dir, config.FileName), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := redaction.Refusal(dir, kernel.Refusal{Invocation: phases.Invocation{Session: "house-abcdefgh"},
+		Fault: phases.NewFault(phases.KindProtocol, "in house-abcdefgh", nil)})
+	if got.Invocation.Session != "house-abcdefgh" || strings.Contains(got.Fault.Text, "abcdefgh") {
+		t.Errorf("%q, %q", got.Invocation.Session, got.Fault.Text)
+	}
+}

@@ -72,6 +72,8 @@ func belay() *builder {
 		"Redact.secrets": node{"maxItems": 1024, "items": node{"type": "string",
 			"pattern": `^(env:[A-Za-z0-9_]+|file:(.|\n)+)$`}},
 		"Redact.patterns":      node{"maxItems": 128},
+		"Recorded.keys":        node{"items": node{"type": "string", "minLength": 1, "maxLength": 128}},
+		"Recorded.patterns":    node{"maxItems": 128},
 		"Redact.profile":       enum("standard", "strict"),
 		"Pattern.name":         form(`^[a-z0-9_-]+$`),
 		"Pattern.regex":        node{"minLength": 1},
