@@ -130,7 +130,20 @@ func (s *Store) takeName(ctx context.Context) error {
 
 // connect returns a connection that can write.
 func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
-	return pgx.ConnectConfig(ctx, s.config.Copy())
+	c, err := pgx.ConnectConfig(ctx, s.config.Copy())
+	if err == nil {
+		err = noPooler(ctx, c.PgConn())
+	}
+	if err != nil && c != nil {
+		_ = c.Close(ctx)
+	}
+	if pooled(err) {
+		return nil, fmt.Errorf("%w; %w", errPooler(), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func (s *Store) openPool(ctx context.Context) (*pgxpool.Pool, error) {
