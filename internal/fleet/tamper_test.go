@@ -48,7 +48,7 @@ func auditor(t *testing.T, o postgres.Options) fleet.Database {
 }
 
 func tables() []string {
-	return []string{"kernels", "events", "tiles", "checkpoints", "shared", "state"}
+	return []string{"kernels", "events", "tiles", "checkpoints", "shared", "state", "denials"}
 }
 
 // undo makes the tables what they were.
@@ -111,6 +111,8 @@ func TestHandEditedRowsShow(t *testing.T) {
 		{edit: "UPDATE state SET value = 'x'", want: "a ok", shared: "state"},
 		{edit: "UPDATE state SET value = 'x'; UPDATE shared SET tables = ''", want: "a ok", shared: "shared"},
 		{edit: "DELETE FROM state; UPDATE shared SET version = 0", want: "a ok", shared: "changes were made to what restricts"},
+		{edit: "INSERT INTO denials (name, kernel, seq, body) VALUES (gen_random_uuid(), 1, 3, '{}')",
+			want: "a forged; forged: row 1 of what all kernels deny is not what event 3 records"},
 		{edit: "DELETE FROM shared", want: "a ok", shared: "is gone"},
 		{edit: "UPDATE shared SET seq = 39, leaf = leaf - 1", want: "a ok", shared: "(events)"},
 	} {

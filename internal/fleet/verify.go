@@ -22,6 +22,7 @@ type Source interface {
 	Kernels(ctx context.Context) ([]postgres.KernelRow, error)
 	Unowned(ctx context.Context) ([]int32, error)
 	Shared(ctx context.Context) (postgres.Shared, error)
+	Denials(ctx context.Context) ([]postgres.Denial, error)
 	Log(kernel int32) Log
 }
 
@@ -88,6 +89,8 @@ type Organisation struct {
 	Wrong   string `json:"wrong,omitzero"`   // why the rows are not what is recorded
 	Went    string `json:"went,omitzero"`    // why it is no sequel of what was there before
 	Explain string `json:"explain,omitzero"` // the recovery that explains that it went back
+	// events that deny something for all kernels, where others are not told
+	Denials []string `json:"denials,omitzero"`
 }
 
 // Report is the outcome of a verification.
@@ -157,6 +160,9 @@ func (v *verification) run(ctx context.Context) (err error) {
 	if err := v.shared(ctx, rows); err != nil {
 		return err
 	}
+	if err := v.denials(ctx, rows); err != nil {
+		return err
+	}
 	v.close()
 	return nil
 }
@@ -170,7 +176,8 @@ func (v *verification) done(k *Kernel) { v.report.Kernels = append(v.report.Kern
 // close sorts what was found.
 func (v *verification) close() {
 	rank := func(s State) int { return slices.Index(states(), s) }
-	v.report.OK = v.report.Shared.Wrong == "" && v.report.Shared.Went == ""
+	s := &v.report.Shared
+	v.report.OK = s.Wrong == "" && s.Went == "" && len(s.Denials) == 0
 	for i := range v.report.Kernels {
 		k := &v.report.Kernels[i]
 		slices.SortStableFunc(k.Findings, func(a, b Finding) int { return rank(a.State) - rank(b.State) })

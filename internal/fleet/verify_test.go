@@ -37,6 +37,7 @@ type organisation struct {
 	logs    map[int32]kernel.Store
 	unowned []int32
 	shared  postgres.Shared
+	denials []postgres.Denial
 	now     time.Time
 }
 
@@ -47,7 +48,10 @@ func (o *organisation) Kernels(context.Context) ([]postgres.KernelRow, error) {
 }
 func (o *organisation) Unowned(context.Context) ([]int32, error)        { return o.unowned, nil }
 func (o *organisation) Shared(context.Context) (postgres.Shared, error) { return o.shared, nil }
-func (o *organisation) Log(k int32) fleet.Log                           { return o.logs[k] }
+func (o *organisation) Denials(context.Context) ([]postgres.Denial, error) {
+	return o.denials, nil
+}
+func (o *organisation) Log(k int32) fleet.Log { return o.logs[k] }
 func (o *organisation) row(name string) *postgres.KernelRow {
 	for i := range o.rows {
 		if o.rows[i].Name == name {
@@ -228,7 +232,7 @@ func TestVerifyNames(t *testing.T) {
 			}
 			// What is wrong is wrong the next time, too: the memory has not taken it over.
 			known.Memory = after
-			if again, _ := verify(t, o, known); said(again) != said(r) || again.Shared != r.Shared {
+			if again, _ := verify(t, o, known); said(again) != said(r) || again.Shared.Wrong+again.Shared.Went != r.Shared.Wrong+r.Shared.Went {
 				t.Errorf("the next time:\n%s", said(again))
 			}
 		})
@@ -348,5 +352,50 @@ func TestBadFiles(t *testing.T) {
 	}
 	if got, err := fleet.ReadKeys(path); err != nil || got["a"] != v {
 		t.Error(got, err)
+	}
+}
+
+// What all kernels deny is what an event records, and the other way round.
+func TestDenialsAreThoseOfTheLogs(t *testing.T) {
+	body := []byte(`{"id":"x"}`)
+	name := [16]byte{1}
+	for _, c := range []struct {
+		name   string
+		change func(o *organisation, noted int64)
+		want   string
+	}{
+		{"as recorded", func(o *organisation, noted int64) {}, ""},
+		{"a body of another", func(o *organisation, _ int64) { o.denials[0].Body = []byte("{}") },
+			"forged: row 1 of what all kernels deny is not what event 6 records"},
+		{"another event", func(o *organisation, _ int64) { o.denials[0].Seq = 2 },
+			"forged: row 1 of what all kernels deny is not what event 2 records"},
+		{"an event that is not there", func(o *organisation, _ int64) { o.denials[0].Seq = 99 },
+			"forged: row 1 of what all kernels deny is not what event 99 records"},
+		{"another name", func(o *organisation, _ int64) { o.denials[0].Name = [16]byte{2} },
+			"forged: row 1 of what all kernels deny"},
+		{"the row is gone", func(o *organisation, _ int64) { o.denials = nil },
+			"event 6 of kernel a denies something for all kernels, and no row says so"},
+		{"the row is under way", func(o *organisation, _ int64) { o.denials, o.now = nil, t0.Add(time.Second) }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, known := three(t)
+			out, err := json.Marshal(kernel.DenialNote{ID: "01000000-0000-0000-0000-000000000000",
+				Digest: phases.ByteDigest(body)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := o.logs[1].Commit(t.Context(), kernel.Batch{Now: t0, Events: []phases.Event{{ID: "d", Time: t0,
+				Type: phases.EventNotice, Decision: kernel.DecisionDeniedForAll, Output: out}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.denials = []postgres.Denial{{ID: 1, Name: name, Kernel: 1, By: "a", Seq: r.First, Body: body}}
+			c.change(o, r.First)
+			got, _ := verify(t, o, known)
+			text := said(got) + strings.Join(got.Shared.Denials, "")
+			if got.OK != (c.want == "") || !strings.Contains(text, c.want) {
+				t.Errorf("%v %s", got.OK, text)
+			}
+		})
 	}
 }

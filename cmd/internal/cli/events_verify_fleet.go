@@ -104,7 +104,7 @@ func (a *App) printFleetReport(r *fleet.Report) {
 			bad++
 		}
 	}
-	switch shared := r.Shared.Wrong + r.Shared.Went; {
+	switch shared := r.Shared.Wrong + r.Shared.Went + strings.Join(r.Shared.Denials, ""); {
 	case r.OK:
 		fmt.Fprintf(a.Out, "events verify: ok\n")
 	case bad == 0:
@@ -159,7 +159,7 @@ func (a *App) printFleetKernels(r *fleet.Report) {
 
 func (a *App) printShared(s *fleet.Organisation) {
 	var said []string
-	for _, text := range []string{s.Wrong, s.Went, s.Explain} {
+	for _, text := range append([]string{s.Wrong, s.Went, s.Explain}, s.Denials...) {
 		if text != "" {
 			said = append(said, oneLine(text, 400))
 		}
