@@ -122,6 +122,25 @@ func TestAnotherStoreTakesANewStart(t *testing.T) {
 	}
 }
 
+// A store that kernels share is the same only with the same place, name and bounds.
+func TestAnotherDatabaseTakesANewStart(t *testing.T) {
+	dir := t.TempDir()
+	was := sharing(t, dir, "/etc/belay/dsn", "belay", "one")
+	for name, now := range map[string]*config.File{
+		"a DSN":    sharing(t, dir, "/etc/belay/other", "belay", "one"),
+		"a schema": sharing(t, dir, "/etc/belay/dsn", "other", "one"),
+		"a kernel": sharing(t, dir, "/etc/belay/dsn", "belay", "two"),
+		"no store": {Version: config.Version},
+	} {
+		if err := statelog.SameStore(was, now); !errors.Is(err, config.ErrUnusable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := statelog.SameStore(was, sharing(t, dir, "/etc/belay/dsn", "belay", "one")); err != nil {
+		t.Errorf("the same: %v", err)
+	}
+}
+
 // What the configuration lets through, the store takes; the defaults are the store's own.
 func TestConfiguredBoundsAreThoseOfTheStore(t *testing.T) {
 	for _, more := range []string{"", ", readers: 64", ", connect_timeout: 100ms", ", connect_timeout: 1m", ", hold: 3s",
