@@ -1,9 +1,11 @@
 package fleettest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/belay-hooks/belay/phases"
 )
@@ -32,7 +34,6 @@ func (s *stage) signHook() {
 }
 
 func hookTries() []try {
-	const session = "s-hook"
 	return []try{
 		{"all", "have an agent start a helper", "the hook, trusted by one signature on all", func(s *stage) outcome {
 			return all("block on all three", s.each(func(k *member) outcome {
@@ -45,13 +46,36 @@ func hookTries() []try {
 						return outcome{happened: "not trusted", saw: hooks[i].Problem}
 					}
 				}
-				v := k.ask(spawnsHelper(session))
+				v := k.ask(spawnsHelper("s-hook"))
 				o := decided(v, phases.Block, "")
 				o.held = o.held && v.DecidedBy == hookName && v.Kind == phases.KindPolicy
 				return o
 			})...)
 		}},
 	}
+}
+
+// revokeTries come last: what cannot be loaded blocks the phases of its binding from then on.
+func revokeTries() []try {
+	return []try{
+		{"a", "revokes the hook with belay trust deny --fleet", "a denial is the organisation's", func(s *stage) outcome {
+			out, code := s.a.belay("trust", "deny", "--fleet", "--file", s.hook, "--why", "it stands in the way")
+			return outcome{held: code == 0 && strings.Contains(out, "Revoked on all kernels"),
+				happened: short(out, 34), saw: fmt.Sprintf("exit %d: %s", code, out)}
+		}},
+		{"all", "have an agent start a helper again", "2 s, by notice or by polling", func(s *stage) outcome {
+			return slowest("blocked as revoked", s.each(func(k *member) outcome {
+				return within(2*time.Second, func() outcome { return revoked(k.ask(spawnsHelper("s-hook"))) })
+			}))
+		}},
+	}
+}
+
+// revoked holds when a hook did not run because it is on a deny list.
+func revoked(v phases.Verdict) outcome {
+	o := decided(v, phases.Block, "deny list")
+	o.held = o.held && v.Kind == phases.KindLoad
+	return o
 }
 
 // slowest is all, and tells how long the slowest took.
