@@ -128,7 +128,7 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	}
 	undo.add(storage.Close)
 	undo.add(storage.Finish)
-	shared := sharedDenials(storage.Store, dir, &o, log)
+	shared := sharedDenials(storage.Engine(), dir, &o, log)
 	if shared != nil && !o.NoHooks {
 		if err := shared.take(ctx); err != nil { // those that are known already count
 			log.LogAttrs(ctx, slog.LevelError, "what other kernels deny could not be read", slog.Any("error", err))

@@ -20,7 +20,7 @@ type reporter interface{ SetReport(body []byte) }
 
 // reports tells how this kernel is, while it shares its store with others, until the returned function is called.
 func (b *Belay) reports() (stop func()) {
-	to, ok := b.storage.Store.(reporter)
+	to, ok := b.storage.Engine().(reporter)
 	if !ok || b.o.NoHooks || b.o.DryRun {
 		return func() {}
 	}

@@ -16,6 +16,12 @@ type Sharing interface {
 
 // Sharing returns the store if other kernels share it, else nil.
 func (s *Storage) Sharing() Sharing {
+	shared, _ := s.Engine().(Sharing)
+	return shared
+}
+
+// Engine returns the store itself, without what drops writes, or compares it with its mark.
+func (s *Storage) Engine() kernel.Store {
 	store := s.Store
 	if d, ok := store.(dry.Store); ok {
 		store = d.Store
@@ -23,6 +29,5 @@ func (s *Storage) Sharing() Sharing {
 	if d, ok := store.(*Database); ok {
 		store = d.engine
 	}
-	shared, _ := store.(Sharing)
-	return shared
+	return store
 }
