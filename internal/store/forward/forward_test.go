@@ -32,7 +32,7 @@ func holder() leases.Holder {
 // minted returns a batch that makes a lease of so many uses.
 func minted(id string, uses int64) kernel.Batch {
 	b := batch("mint " + id)
-	b.Leases = []leases.Op{{Kind: leases.OpMint, At: storetest.Wall(storetest.T0), Quota: 5, Lease: leases.Lease{ID: id,
+	b.Leases = []leases.Op{{Kind: leases.OpMint, At: storetest.Wall(storetest.T0), Quota: 100, Lease: leases.Lease{ID: id,
 		Holder: holder(), NotBefore: storetest.T0, ExpiresAt: storetest.T0.Add(time.Hour), MaxTTLS: 3600, MaxUses: uses,
 		State: leases.Active, Created: storetest.T0, Token: []byte("token of " + id)}}}
 	return b

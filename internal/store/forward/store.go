@@ -39,7 +39,7 @@ type Store struct {
 	ended chan struct{} // closed when it has ended
 	once  sync.Once
 
-	fault func(step) error // of tests
+	fault atomic.Pointer[func(step) error] // of tests
 }
 
 // A step is a place at which tests have it fail.
@@ -58,10 +58,10 @@ const (
 )
 
 func (s *Store) at(p step) error {
-	if s.fault == nil {
-		return nil
+	if f := s.fault.Load(); f != nil {
+		return (*f)(p)
 	}
-	return s.fault(p)
+	return nil
 }
 
 // Open takes the local store and shares with PostgreSQL, which need not be there yet. Close closes both. The error is
