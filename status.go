@@ -53,6 +53,10 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 		case k.OK:
 		case k.Trouble == string(sink.RolledBack):
 			problem("rollback: " + k.Problem + ": everything is blocked until `belay recover`")
+		case k.Kind == wire.SinkPostgres && k.Trouble == string(sink.Foreign):
+			problem(k.Path + " needs a person, and what needs a lease or an approval is blocked: " + k.Problem)
+		case k.Kind == wire.SinkPostgres:
+			s.Warnings = append(s.Warnings, k.Path+" is away, and what needs a lease or an approval is blocked: "+k.Problem)
 		case k.Kind == "store":
 			problem("the store cannot write: " + k.Problem)
 		case k.Kind == wire.SinkRecordings && k.Durable:

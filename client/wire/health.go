@@ -12,7 +12,7 @@ type Health struct {
 
 // SinkHealth is one place for events, checkpoints or recordings.
 type SinkHealth struct {
-	Kind    string `json:"kind"` // store, jsonl, checkpoint or recordings
+	Kind    string `json:"kind"` // store, postgres, jsonl, checkpoint or recordings
 	Durable bool   `json:"durable"`
 	OK      bool   `json:"ok"`
 	Trouble string `json:"trouble,omitzero"` // disk_full, io_error, no_access, foreign, rolled_back, tampered, unavailable
@@ -21,9 +21,12 @@ type SinkHealth struct {
 // SinkRecordings is the kind of what keeps full inputs, beside the record.
 const SinkRecordings = "recordings"
 
+// SinkPostgres is the kind of a PostgreSQL that has leases and approvals, and gets the events of a local log.
+const SinkPostgres = "postgres"
+
 // Sink says how one place for events, checkpoints or recordings stands.
 type Sink struct {
-	Kind    string    `json:"kind"` // store, jsonl, checkpoint or recordings
+	Kind    string    `json:"kind"` // store, postgres, jsonl, checkpoint or recordings
 	Path    string    `json:"path,omitzero"`
 	Durable bool      `json:"durable"` // while it fails every action is blocked
 	OK      bool      `json:"ok"`

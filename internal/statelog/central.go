@@ -28,10 +28,6 @@ func PostgresOptions(p *config.Postgres, version string) postgres.Options {
 // mark: markIn is the directory of it, "" means the usual one. A database that went back is no error; see OpenDatabase.
 func (s *Storage) openCentral(ctx context.Context, p *config.Postgres, key *eventlog.Key, markIn string) (*Database, error) {
 	o := &s.o
-	if p.Settings().Local {
-		_, err := openForwarding()
-		return nil, err
-	}
 	d, with := &Database{where: central(p)}, PostgresOptions(p, o.Version)
 	with.CheckpointKey = key.Verifier()
 	if !o.NoMark {
@@ -55,19 +51,9 @@ func (s *Storage) openCentral(ctx context.Context, p *config.Postgres, key *even
 	return d, nil
 }
 
-// openForwarding opens a belay.db whose events go to PostgreSQL, too.
-func openForwarding() (kernel.Store, error) {
-	return nil, errors.Join(kernel.ErrUnavailable,
-		errors.New("store.postgres.events: local is not there yet: this belay writes to PostgreSQL directly "+
-			"(events: central)"))
-}
-
 // openCentralReadOnly opens the store that kernels share for reading alone: the kernel's name is not taken, so that it
 // may be in use.
 func openCentralReadOnly(ctx context.Context, p *config.Postgres) (kernel.Store, error) {
-	if p.Settings().Local {
-		return openForwarding()
-	}
 	o := PostgresOptions(p, "")
 	o.ReadOnly = true
 	db, err := postgres.Open(ctx, o)
@@ -94,16 +80,24 @@ func Shares(dir string) bool {
 
 // Place says for people where the events of the state directory dir are.
 func Place(dir string) string {
-	if f, _, err := config.Load(dir); err == nil && f.Central() != nil {
+	if f, _, err := config.Load(dir); err == nil && direct(f) != nil {
 		return central(f.Central())
 	}
 	return databasePath(dir)
 }
 
+// direct returns the PostgreSQL that has the log; nil: belay.db has it, and it may be forwarded.
+func direct(f *config.File) *config.Postgres {
+	if p := f.Central(); p != nil && !p.Settings().Local {
+		return p
+	}
+	return nil
+}
+
 // LeftOver returns how many events lie in a belay.db of the state directory dir that is not used, since belay.yaml
 // names a store that kernels share. 0: none do. An error says that there is such a file, and why it cannot be read.
 func LeftOver(ctx context.Context, dir string, f *config.File) (events int64, err error) {
-	if p := f.Central(); p == nil || p.Settings().Local {
+	if direct(f) == nil {
 		return 0, nil
 	}
 	if _, err := os.Stat(databasePath(dir)); errors.Is(err, fs.ErrNotExist) {

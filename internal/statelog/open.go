@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/statedir"
+	"github.com/belay-hooks/belay/internal/store/forward"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -49,7 +50,7 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 		return nil, err
 	}
 	events := &file.Events
-	if shared := file.Central(); shared != nil {
+	if shared := direct(file); shared != nil {
 		db, err := openCentralReadOnly(ctx, shared)
 		if err != nil {
 			return nil, err
@@ -75,6 +76,10 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 	if err != nil {
 		return nil, err
 	}
+	if shared := file.Central(); shared != nil {
+		both := forward.OpenReadOnly(db, PostgresOptions(shared, ""))
+		return &ReadOnly{newLog(both, key, guard, events), both.Close}, nil
+	}
 	return &ReadOnly{newLog(db, key, guard, events), db.Close}, nil
 }
 
@@ -82,7 +87,7 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 // share is always there.
 func HasNone(dir string) bool {
 	f, err := configurationIn(dir)
-	if err != nil || f.Central() != nil {
+	if err != nil || direct(f) != nil {
 		return false
 	}
 	_, err = os.Stat(databasePath(dir))

@@ -14,6 +14,9 @@ import (
 // the store first.
 func (s *Storage) State(ctx context.Context) []wire.Sink {
 	out := []wire.Sink{s.storeState(ctx)}
+	if st, ok := s.forwardingState(); ok {
+		out = append(out, st)
+	}
 	for _, f := range s.Front.Check(ctx) {
 		st := wire.Sink{Kind: "jsonl", Path: f.Path, Durable: f.Durable, OK: true, Seq: f.Seq}
 		if !f.OK {
@@ -36,7 +39,7 @@ func (s *Storage) storeState(ctx context.Context) wire.Sink {
 	st := wire.Sink{Kind: "store", Durable: !s.o.InMemory, OK: true}
 	if s.o.Store == nil && !s.o.InMemory {
 		st.Path = databasePath(s.dir)
-		if shared := s.file.Central(); shared != nil {
+		if shared := direct(s.file); shared != nil {
 			st.Path = central(shared)
 		}
 	}

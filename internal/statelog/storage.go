@@ -16,6 +16,7 @@ import (
 	"github.com/belay-hooks/belay/internal/sink"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/dry"
+	"github.com/belay-hooks/belay/internal/store/forward"
 	"github.com/belay-hooks/belay/internal/store/memory"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -87,13 +88,16 @@ func (s *Storage) open(ctx context.Context, key *eventlog.Key, mark string) (err
 		s.Store = s.o.Store
 	case s.o.InMemory:
 		s.Store = memory.New()
-	case shared != nil:
+	case shared != nil && direct(s.file) != nil:
 		if s.Database, err = s.openCentral(ctx, shared, key, mark); err == nil {
 			s.Store = s.Database
 		}
 	default:
 		o := DatabaseOptions{NoMark: s.o.NoMark, MarkIn: mark, Move: s.o.MoveMark, Logger: s.o.Logger}
-		if s.Database, err = OpenDatabase(ctx, s.dir, o); err == nil {
+		if s.Database, err = OpenDatabase(ctx, s.dir, o); err == nil && shared != nil {
+			err = s.Database.forward(ctx, shared, key, s.o)
+		}
+		if err == nil {
 			s.Store = s.Database // and no nil *Database otherwise
 		}
 	}
@@ -106,7 +110,8 @@ func openDry(ctx context.Context, dir string, given kernel.Store, shared *config
 	if given != nil {
 		return dry.Store{Store: given}, nil
 	}
-	if shared != nil {
+	local := shared != nil && shared.Settings().Local
+	if shared != nil && !local {
 		db, err := openCentralReadOnly(ctx, shared)
 		if err != nil {
 			return nil, err
@@ -120,6 +125,9 @@ func openDry(ctx context.Context, dir string, given kernel.Store, shared *config
 	db, err := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
+	}
+	if local {
+		return dry.Store{Store: forward.OpenReadOnly(db, PostgresOptions(shared, ""))}, nil
 	}
 	return dry.Store{Store: db}, nil
 }

@@ -198,11 +198,13 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 		switch {
 		case k.OK && k.Kind == "store":
 			ok("store", fmt.Sprintf("%s events", count(st.LastSeq)))
+		case k.OK && k.Kind == wire.SinkPostgres:
+			ok("postgres", fmt.Sprintf("%s has %s events", k.Path, count(k.Seq)))
 		case k.OK && k.Kind == wire.SinkRecordings:
 			ok("recordings", k.Path)
 		case k.OK:
 			ok("sink", k.Kind+" "+k.Path)
-		case k.Durable:
+		case k.Durable || k.Kind == wire.SinkPostgres && k.Trouble == string(sink.Foreign):
 			fail(checkOf(k), k.Path+": "+k.Problem, adviceFor(k))
 		default:
 			warn(checkOf(k), k.Path+": "+k.Problem, adviceFor(k))
@@ -312,7 +314,7 @@ func examineBuild() (out []finding) {
 }
 
 func checkOf(k wire.Sink) string {
-	if k.Kind == "store" || k.Kind == wire.SinkRecordings {
+	if k.Kind == "store" || k.Kind == wire.SinkRecordings || k.Kind == wire.SinkPostgres {
 		return k.Kind
 	}
 	return "sink"
@@ -322,6 +324,12 @@ func adviceFor(k wire.Sink) string {
 	effect := "belay logs events without it, and catches it up when it works again."
 	if k.Kind == wire.SinkRecordings {
 		effect = "Actions go on; their full inputs are lost until it can be written, and counted."
+	}
+	if k.Kind == wire.SinkPostgres {
+		effect = "What needs a lease or an approval is blocked; the rest goes on until too many events wait (store.postgres.keep)."
+		if k.Trouble == string(sink.Foreign) {
+			return effect + " docs/SCALING.md says what to do about a log that is forked, or that has lost events."
+		}
 	}
 	if k.Durable {
 		effect = "Every action is blocked until it can be written; then belay goes on by itself."

@@ -129,6 +129,9 @@ func (s *Store) reach(ctx context.Context) (*postgres.Store, error) {
 		return nil, errClosed()
 	}
 	s.central = central
+	if body := s.report.Load(); body != nil {
+		central.SetReport(*body)
+	}
 	return central, nil
 }
 

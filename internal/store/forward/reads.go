@@ -18,6 +18,8 @@ type central interface {
 	kernel.Elsewhere
 	SharedKeys(ctx context.Context) (map[string][]byte, error)
 	Restrictions(ctx context.Context) (kernel.Restrictions, error)
+	Denials(ctx context.Context) ([]postgres.Denial, error)
+	Deny(ctx context.Context, d postgres.Denial) error
 }
 
 // ask has PostgreSQL answer. While it is away the answer is ErrUnavailable at once.

@@ -32,6 +32,7 @@ type Store struct {
 	hinted     int64 // what the hint says; likewise
 
 	backlog backlog
+	report  atomic.Pointer[[]byte] // what the kernel says of itself
 
 	wake  chan struct{}
 	stop  chan struct{}

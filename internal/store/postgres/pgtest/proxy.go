@@ -42,9 +42,12 @@ func NewProxy(t testing.TB) *Proxy {
 }
 
 // DSN returns the address of the server through the proxy.
-func (p *Proxy) DSN(t testing.TB) string {
+func (p *Proxy) DSN(t testing.TB) string { return p.Through(t, DSN(t)) }
+
+// Through returns a DSN of the server that goes through the proxy.
+func (p *Proxy) Through(t testing.TB, dsn string) string {
 	t.Helper()
-	u, err := url.Parse(DSN(t))
+	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}

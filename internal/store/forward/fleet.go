@@ -1,0 +1,51 @@
+package forward
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/belay-hooks/belay/internal/store/postgres"
+)
+
+// What kernels tell each other beside leases and approvals.
+
+// SetReport sets what the kernel says of itself; see postgres.Store.SetReport. It is told while PostgreSQL can be used.
+func (s *Store) SetReport(body []byte) {
+	body = slices.Clone(body)
+	s.report.Store(&body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.central != nil {
+		s.central.SetReport(body)
+	}
+}
+
+// Changed returns a channel that is closed when shared rows have changed; see postgres.Store.Changed. While PostgreSQL was
+// never reached it is closed each second.
+func (s *Store) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.central != nil {
+		return s.central.Changed()
+	}
+	c := make(chan struct{})
+	time.AfterFunc(time.Second, func() { close(c) })
+	return c
+}
+
+// Denials returns all denials, oldest first. The error is ErrUnavailable.
+func (s *Store) Denials(ctx context.Context) ([]postgres.Denial, error) {
+	return get(ctx, s, func(ctx context.Context, c central) ([]postgres.Denial, error) { return c.Denials(ctx) })
+}
+
+// Deny adds a denial, whose event is in the log here. The error is ErrUnavailable.
+func (s *Store) Deny(ctx context.Context, d postgres.Denial) error {
+	if err := s.board.trouble(); err != nil {
+		return s.away(err)
+	}
+	if err := s.forwardAll(ctx); err != nil { // its event has to be there
+		return unavailable("add a denial", err)
+	}
+	return s.ask(ctx, func(ctx context.Context, c central) error { return c.Deny(ctx, d) })
+}
