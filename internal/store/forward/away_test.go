@@ -108,7 +108,7 @@ func TestKeep(t *testing.T) {
 	same(t, s, direct)
 }
 
-// Two kernels with logs of their own, one lease of one use: it is used once, whoever comes first.
+// Two kernels with logs of their own, one lease of one use: it is used once, by the first that comes.
 func TestTwoKernels(t *testing.T) {
 	o := pgtest.Options(t, "a")
 	other := o
