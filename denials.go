@@ -178,7 +178,7 @@ func (b *Belay) followDenials(d *denials) (stop func()) {
 // ShareDenials tells other kernels at once what was denied here for all of them. A host that was opened with hooks does
 // so by itself within a second. The error is kernel.ErrUnavailable, or of class tiers.PolicyUnusable.
 func (b *Belay) ShareDenials(ctx context.Context) error {
-	d := sharedDenials(b.storage.Store, b.dir, &b.o, b.log)
+	d := sharedDenials(b.storage.Engine(), b.dir, &b.o, b.log)
 	if d == nil {
 		return fmt.Errorf("%w: the store is shared with no other kernel", ErrState)
 	}
