@@ -14,6 +14,7 @@ import (
 // question that comes meanwhile is lost or refused.
 func TestServersOfIdleUsersRest(t *testing.T) {
 	r := start(t)
+	r.lingers.Store(int64(50 * time.Millisecond)) // in which connections wait
 	ask := func() {
 		t.Helper()
 		if got := r.ask(t, 1000, daemonapi.SocketName, "hello"); got != "1000 hello\n" {

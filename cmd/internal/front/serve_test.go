@@ -29,6 +29,8 @@ type echo struct {
 	ls    []net.Listener
 	conns atomic.Int64
 	since atomic.Int64 // when the last connection ended, ns
+	// how long the end of Serve takes
+	lingers time.Duration
 }
 
 // Quiet implements front.Tenant.
@@ -67,6 +69,7 @@ func (e *echo) Serve(ctx context.Context) error {
 		_ = l.Close()
 	}
 	all.Wait()
+	time.Sleep(e.lingers)
 	return nil
 }
 
@@ -84,6 +87,7 @@ type rig struct {
 	silent  atomic.Bool                   // servers accept nothing
 	slow    atomic.Pointer[chan struct{}] // when not nil: no server opens before it is closed
 	held    atomic.Bool                   // of user 1000
+	lingers atomic.Int64                  // ns that the end of a server takes
 	front   *front.Front
 }
 
@@ -127,6 +131,7 @@ func startWith(t *testing.T, change func(*front.Options)) *rig {
 			e := &echo{uid: uid, ls: []net.Listener{http, frames}}
 			e.since.Store(time.Now().UnixNano())
 			r.servers.Store(uid, e)
+			e.lingers = time.Duration(r.lingers.Load())
 			if r.silent.Load() {
 				e.ls = nil
 			}
