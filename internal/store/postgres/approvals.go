@@ -137,16 +137,29 @@ func approvalsSQL(q *approvals.Query) (string, []any) {
 	if !q.DueAt.IsZero() {
 		and("a.state = ANY ('{pending,approved}')")
 	}
-	and("true ORDER BY a.id DESC")
-	if q.DueAt.IsZero() && q.NotDueAt.IsZero() {
-		and2 := fmt.Sprint(" LIMIT $", len(args)+1)
-		return sql + and2, append(args, q.EffectiveLimit())
-	}
-	return sql, args
+	args = append(args, q.EffectiveLimit())
+	return fmt.Sprint(sql, " ORDER BY a.id DESC LIMIT $", len(args)), args
 }
 
-// Approvals implements approvals.Reader.
+// Approvals implements approvals.Reader. It reads as many rows as it may return, and again those before them while
+// what has run out, or has not, leaves room.
 func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approvals.Item, err error) {
+	limit := q.EffectiveLimit()
+	for {
+		found, last, err := s.approvalsPage(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+		if len(out) >= limit || last == "" {
+			return out[:min(len(out), limit)], nil
+		}
+		q.Before = last
+	}
+}
+
+// approvalsPage reads the rows of one statement. last is the id of the last one; "": there are no more.
+func (s *Store) approvalsPage(ctx context.Context, q approvals.Query) (out []approvals.Item, last string, err error) {
 	sql, args := approvalsSQL(&q)
 	var list []*approvalRow
 	err = s.readRows(ctx, "read approvals", func(b *pgx.Batch) {
@@ -156,9 +169,6 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approva
 		out = nil
 		for _, r := range list {
 			it := r.item()
-			if len(out) == q.EffectiveLimit() {
-				break
-			}
 			if !dueFits(r, &it, &q) {
 				continue
 			}
@@ -169,7 +179,10 @@ func (s *Store) Approvals(ctx context.Context, q approvals.Query) (out []approva
 		}
 		return nil
 	})
-	return out, err
+	if len(list) == q.EffectiveLimit() {
+		last = string(list[len(list)-1].id)
+	}
+	return out, last, err
 }
 
 // dueFits reports whether an item fits DueAt and NotDueAt of a query.

@@ -34,7 +34,7 @@ func newPlans(t *testing.T) *plans {
 	if dsn == "" {
 		t.Skip("it needs a database: run `make test-postgres`")
 	}
-	o := Options{DSN: dsn, Kernel: "plans", Schema: fmt.Sprint("plans", os.Getpid()), TLS: Off}
+	o := Options{DSN: dsn, Kernel: "plans", Schema: fmt.Sprint("plans", os.Getpid()), TLS: Off, AnyRole: true}
 	if _, err := Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

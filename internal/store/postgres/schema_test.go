@@ -155,7 +155,7 @@ func try(t *testing.T, dsn, schema, sql string) error {
 	return err
 }
 
-func query(t *testing.T, o postgres.Options, sql string, into ...any) {
+func query(t testing.TB, o postgres.Options, sql string, into ...any) {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), o.DSN)
 	if err != nil {

@@ -140,7 +140,7 @@ func TestSoakKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := postgres.Options{DSN: os.Getenv("BELAY_SOAK_DSN"), Schema: os.Getenv("BELAY_SOAK_SCHEMA"), Kernel: name,
-		TLS: postgres.Off, Readers: 2, Hold: 6 * time.Second}
+		TLS: postgres.Off, AnyRole: true, Readers: 2, Hold: 6 * time.Second}
 	for {
 		if k.store, err = postgres.Open(t.Context(), o); err == nil {
 			break
