@@ -6,10 +6,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/belay-hooks/belay"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/keyring"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
@@ -145,3 +147,18 @@ func TestSharedStoreTakesNoTerminal(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What is not as it should be with a store that works makes the status yellow.
+func TestStatusWarnsOfTheStore(t *testing.T) {
+	b := open(t, state(t, "version: belay/v1\n"), belay.Options{Store: warningStore{memory.New()}})
+	st, err := b.Status(t.Context())
+	if err != nil || st.Health != wire.HealthDegraded || !slices.Contains(st.Warnings, "the new password does not work") {
+		t.Errorf("%s: %q, %v", st.Health, st.Warnings, err)
+	}
+}
+
+type warningStore struct{ *memory.Store }
+
+func (warningStore) Durable() bool { return true }
+
+func (warningStore) Warning() string { return "the new password does not work" }

@@ -69,6 +69,9 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 			s.Warnings = append(s.Warnings, "the sink "+k.Path+" cannot be written: "+k.Problem)
 		}
 	}
+	if w := b.storage.Warning(); w != "" {
+		s.Warnings = append(s.Warnings, w)
+	}
 	if mark := b.live.HighWater(ctx); mark != nil && mark.Problem != "" && !mark.Behind {
 		s.Warnings = append(s.Warnings, mark.Of()+" has no high-water mark: "+mark.Problem+
 			". One that is restored or removed would not be noticed")

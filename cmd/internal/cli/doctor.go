@@ -172,6 +172,9 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if f := examineLeftover(ctx, dir, file); f != nil {
 		out = append(out, *f)
 	}
+	if p := file.Central(); p != nil {
+		out = append(out, examinePostgres(ctx, p)...)
+	}
 	out = append(out, examineTrust(dir))
 	out = append(out, examineTools(dir)...)
 	out = append(out, a.examineWiring(ctx, dir)...)

@@ -22,12 +22,12 @@ type Auditor struct{ store *Store }
 // OpenAuditor opens the database for reading. Options.Kernel has no meaning. A replica will do.
 func OpenAuditor(ctx context.Context, o Options) (*Auditor, error) {
 	o.ReadOnly, o.Kernel = true, "auditor"
-	o, config, err := o.resolve()
+	access, o, err := newAccess(o)
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
-	s := &Store{o: o, config: config}
-	if err := s.check(ctx); err != nil {
+	s := &Store{o: o, access: access}
+	if err := s.check(ctx, access.config); err != nil {
 		return nil, unavailable("open", err)
 	}
 	if s.pool, err = s.openPool(ctx); err != nil {
@@ -191,7 +191,7 @@ func (a *Auditor) Shared(ctx context.Context) (out Shared, err error) {
 
 // Log returns the log of a kernel. What restricts is not its own, and is not compared: see Shared.
 func (a *Auditor) Log(k int32) *KernelLog {
-	s := &Store{o: a.store.o, config: a.store.config, kernel: k, pool: a.store.pool}
+	s := &Store{o: a.store.o, access: a.store.access, kernel: k, pool: a.store.pool}
 	return &KernelLog{Log: s, events: s}
 }
 

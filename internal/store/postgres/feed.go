@@ -122,8 +122,17 @@ func (s *Store) notices(ctx context.Context) error {
 	if _, err := c.Exec(once, "LISTEN "+pgx.Identifier{s.o.Schema}.Sanitize()); err != nil {
 		return err
 	}
+	of, end := context.WithCancel(ctx)
+	defer end()
+	go func(changed <-chan struct{}) { // the connection is made otherwise then
+		select {
+		case <-changed:
+			end()
+		case <-of.Done():
+		}
+	}(s.access.next())
 	for {
-		if _, err := c.WaitForNotification(ctx); err != nil {
+		if _, err := c.WaitForNotification(of); err != nil {
 			return err
 		}
 		s.feed.tell()

@@ -82,8 +82,11 @@ func (w *writer) stillLost() error {
 
 // attach makes sure that there is a connection that holds the name.
 func (w *writer) attach(ctx context.Context) error {
+	if w.conn != nil && !w.lent && w.access != w.store.accessNumber() {
+		w.drop() // it was made with a password, or to a host, that is not used any more
+	}
 	if w.conn != nil {
-		return nil
+		return w.fits(ctx)
 	}
 	e, err := w.take(ctx)
 	if err != nil {
@@ -94,6 +97,20 @@ func (w *writer) attach(ctx context.Context) error {
 		return err
 	}
 	w.edge = e
+	return w.fits(ctx)
+}
+
+// fits makes sure once for each connection that the schema is still of this program's version: a newer belay may have
+// migrated it. Whether an attempt was committed is found out before, and does not wait for that.
+func (w *writer) fits(ctx context.Context) error {
+	if w.fitting {
+		return nil
+	}
+	if err := checkSchema(ctx, w.conn, w.store.o.Schema); err != nil {
+		w.drop()
+		return err
+	}
+	w.fitting = true
 	return nil
 }
 
@@ -164,7 +181,11 @@ func (w *writer) behind(ctx context.Context, now *edge) error {
 // take connects and takes the kernel's name. It returns the edge of the log as it is in the database. A
 // transaction of an earlier connection has ended then, or can only fail.
 func (w *writer) take(ctx context.Context) (*edge, error) {
-	c, err := w.store.connect(ctx)
+	if w.held.pid != 0 { // a new connection: the files may say something else by now
+		w.store.refreshAccess(true)
+	}
+	config, number := w.store.access.current()
+	c, err := connectDirectly(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +194,8 @@ func (w *writer) take(ctx context.Context) (*edge, error) {
 		_ = c.Close(ctx)
 		return nil, err
 	}
-	w.conn, w.compared, w.guarded.compared = c, false, false
+	w.conn, w.access, w.fitting = c, number, false
+	w.compared, w.guarded.compared = false, false
 	return e, nil
 }
 

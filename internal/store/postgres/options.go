@@ -58,6 +58,8 @@ type Options struct {
 	// database that goes back while no process of this kernel runs is not noticed.
 	Mark marked.Mark
 
+	accessLook time.Duration // between two looks at DSNFile and RootCert
+
 	Now func() time.Time // the clock of this machine, which is compared with the server's; nil means time.Now
 }
 
@@ -128,6 +130,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.accessLook == 0 {
+		o.accessLook = accessLook
 	}
 	for _, d := range []struct {
 		name            string

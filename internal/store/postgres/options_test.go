@@ -112,7 +112,7 @@ func TestOddEnvironment(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				pool, err := (&Store{o: o, config: c}).openPool(t.Context())
+				pool, err := (&Store{o: o, access: &access{config: c}}).openPool(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -25,7 +25,7 @@ type plans struct {
 
 // grown are the tables that grow with use, or with time.
 func grown() []string {
-	return []string{"events", "tiles", "checkpoints", "lookup", "lookup_blocks", "changes", "latches", "approvals",
+	return []string{"events", "tiles", "checkpoints", "lookup", "lookup_blocks", "changes", "once", "latches", "approvals",
 		"leases", "runs", "state"}
 }
 

@@ -20,7 +20,7 @@ import (
 // concurrent use.
 type Store struct {
 	o      Options
-	config *pgx.ConnConfig
+	access *access
 	id     [16]byte // of this process's hold
 	kernel int32
 	pool   *pgxpool.Pool // of connections that only read
@@ -59,13 +59,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 func open(ctx context.Context, o Options) (*Store, error) {
-	o, config, err := o.resolve()
+	access, o, err := newAccess(o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{o: o, config: config, id: uuid.Must(uuid.NewV7()), requests: make(chan *request, maxGroup),
+	s := &Store{o: o, access: access, id: uuid.Must(uuid.NewV7()), requests: make(chan *request, maxGroup),
 		wake: make(chan struct{}, 1), indexed: make(chan struct{}), stop: make(chan struct{})}
-	if err := s.check(ctx); err != nil {
+	if err := s.check(ctx, access.config); err != nil {
 		return nil, err
 	}
 	if s.pool, err = s.openPool(ctx); err != nil {
@@ -84,6 +84,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 			s.pool.Close()
 			return nil, err
 		}
+		go s.watchAccess()
 		return s, nil
 	}
 	s.writes = &writer{store: s}
@@ -96,6 +97,8 @@ func open(ctx context.Context, o Options) (*Store, error) {
 	s.grown(s.writes.edge.size)
 	s.writer.Go(s.writes.run)
 	go s.indexer()
+	go s.watchAccess()
+	go s.letGo()
 	return s, nil
 }
 
@@ -130,7 +133,13 @@ func (s *Store) takeName(ctx context.Context) error {
 
 // connect returns a connection that can write.
 func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
-	c, err := pgx.ConnectConfig(ctx, s.config.Copy())
+	config, _ := s.access.current()
+	return connectDirectly(ctx, config)
+}
+
+// connectDirectly connects, and refuses a pool of connections in between.
+func connectDirectly(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, error) {
+	c, err := pgx.ConnectConfig(ctx, config)
 	if err == nil {
 		err = noPooler(ctx, c.PgConn())
 	}
@@ -148,19 +157,29 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 
 func (s *Store) openPool(ctx context.Context) (*pgxpool.Pool, error) {
 	// The text is that of Options.config: with none, the client library would read the environment.
-	c, err := pgxpool.ParseConfig(s.config.ConnString())
+	now, _ := s.access.current()
+	c, err := pgxpool.ParseConfig(now.ConnString())
 	if err != nil {
 		return nil, errConfig()
 	}
-	c.ConnConfig = s.config.Copy()
-	c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+	c.ConnConfig = readingOnly(now)
+	c.BeforeConnect = func(_ context.Context, of *pgx.ConnConfig) error {
+		now, _ := s.access.current()
+		*of = *readingOnly(now)
+		return nil
+	}
 	c.MaxConns = int32(s.o.Readers)
 	return pgxpool.NewWithConfig(ctx, c)
 }
 
+func readingOnly(c *pgx.ConnConfig) *pgx.ConnConfig {
+	c.RuntimeParams["default_transaction_read_only"] = "on"
+	return c
+}
+
 // check refuses a server or a schema that this program cannot work with.
-func (s *Store) check(ctx context.Context) error {
-	c, err := s.connect(ctx)
+func (s *Store) check(ctx context.Context, config *pgx.ConnConfig) error {
+	c, err := connectDirectly(ctx, config.Copy())
 	if err != nil {
 		return err
 	}

@@ -86,11 +86,13 @@ func (w *writer) lend(r *request) {
 		}
 	}
 	cancel()
+	w.lent = true
 	close(r.turn.given)
 	if r.err == nil {
 		<-r.turn.over
 		w.dropBroken()
 	}
+	w.lent = false
 }
 
 // End gives the writer back. A decision that was not committed is called off.

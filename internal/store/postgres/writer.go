@@ -29,6 +29,8 @@ const (
 type writer struct {
 	store  *Store
 	conn   *pgx.Conn // nil: there is none, or it broke
+	access int64     // how it was made
+	lent   bool      // a turn has the writer: it keeps its connection
 	held   held
 	edge   *edge // as the last transaction left it
 	placed int64 // the partition of the next event, when partitions were last made ahead
@@ -37,6 +39,7 @@ type writer struct {
 	set     *restrict.Set
 	single  single // of version; the clock and the version of values only
 
+	fitting  bool   // conn leads to a schema of this program's version
 	compared bool   // set is of the history that conn leads to
 	followed shared // as it was last read or written: the newest version, and the event that records it
 
