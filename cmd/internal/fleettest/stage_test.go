@@ -99,6 +99,20 @@ func (s *stage) as(login, statement string) error {
 	return err
 }
 
+// count is a number that the database's administrator reads.
+func (s *stage) count(query string) (n int64) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	c, err := pgx.Connect(ctx, pgtest.DSN(s.t))
+	s.must(err)
+	defer c.Close(ctx)
+	_, err = c.Exec(ctx, "SET search_path = "+s.schema)
+	s.must(err)
+	s.must(c.QueryRow(ctx, query).Scan(&n))
+	return n
+}
+
 // newStage makes the organisation: a schema with its owner, three roles, a login for each kernel, and the state
 // directories of three kernels.
 func newStage(t *testing.T) *stage {
@@ -194,13 +208,14 @@ func (s *stage) database(what string) {
 	}
 }
 
-// Three kernels on one database. A signed hook, a lease and an approval count on all of them, once; a kernel that is
-// killed and a database that is away lose nothing; and what does not fit is refused.
+// Three kernels on one database, of which c has a log of its own and forwards it. A signed hook, a lease and an
+// approval count on all of them, once. A kernel that is killed and a database that is away lose nothing. What does not
+// fit is refused.
 func TestFleet(t *testing.T) {
 	s := newStage(t)
 	s.a = s.newMember("a", s.login("a"), "")
 	s.b = s.newMember("b", s.login("b"), "")
-	s.c = s.newMember("c", s.login("c"), "")
+	s.c = s.newMember("c", s.login("c"), "    events: local\n    keep: 64MiB\n")
 	defer func() {
 		for _, k := range s.members() {
 			k.kill()
