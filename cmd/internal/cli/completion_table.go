@@ -107,6 +107,7 @@ func (a *App) flagValues() map[string]cobra.CompletionFunc {
 		"--file":                     json,
 		"trust deny --file":          wasm,
 		"--for":                      a.runtimeEvents,
+		"--forget-key":               free,
 		"--format":                   named(export.Formats()),
 		"--from":                     values(recordForms()...),
 		"hook new --from":            values("rules"),
