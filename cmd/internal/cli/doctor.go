@@ -339,7 +339,7 @@ func adviceFor(k wire.Sink) string {
 	}
 	switch sink.Trouble(k.Trouble) {
 	case sink.RolledBack:
-		return "Every action is blocked until the newest belay.db is back, or a person lets this one go on: `belay recover`."
+		return "Every action is blocked until the newest database is back, or a person lets this one go on: `belay recover`."
 	case sink.Tampered:
 		return "Every action is blocked until the rows are as they were, or a person has them repaired: `belay recover --dry-run` says how."
 	case sink.DiskFull:

@@ -27,10 +27,10 @@ func (a *App) believable() (err error) {
 	for _, k := range st.Sinks {
 		switch sink.Trouble(k.Trouble) {
 		case sink.RolledBack:
-			return failure("nothing is signed while belay.db is behind its high-water mark",
-				"Put the newest belay.db back, or `belay recover`.")
+			return failure("nothing is signed while the database is behind its high-water mark",
+				"Put the newest database back, or `belay recover`.")
 		case sink.Tampered:
-			return failure("nothing is signed while rows of belay.db are not those that the log records",
+			return failure("nothing is signed while rows of the database are not those that the log records",
 				"Put them back, or `belay recover --dry-run` says how they are repaired.")
 		}
 	}

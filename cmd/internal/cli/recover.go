@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statelog"
+	"github.com/belay-hooks/belay/kernel"
 )
 
 type recoverOptions struct {
@@ -96,6 +97,9 @@ func recoverFailure(err error) error {
 	}
 	if refused, ok := errors.AsType[*queue.OrderError](err); ok {
 		err = refused // the store is well: it is the statement that does not count
+	}
+	if errors.Is(err, kernel.ErrTampered) { // in PostgreSQL: those of belay.db are repaired
+		return failureBy(err, "Nothing was changed. Undo the edit, or restore a backup from before it and recover then.")
 	}
 	return failureBy(err, "Nothing was changed.")
 }
