@@ -20,24 +20,24 @@ func trust() *builder {
 	some := node{"type": "string", "minLength": 1}
 	digests := func() node { return node{"items": node{"type": "string", "pattern": digestForm}} }
 	b.set(map[string]node{
-		"Policy.version":            node{"const": tiers.PolicyVersion},
-		"Policy.rules":              node{"maxItems": 64},
+		"Policy.version":            {"const": tiers.PolicyVersion},
+		"Policy.rules":              {"maxItems": 64},
 		"Rule.name":                 form(nameForm),
-		"Rule.require":              node{"minItems": 1, "maxItems": 16},
+		"Rule.require":              {"minItems": 1, "maxItems": 16},
 		"AnyOf.minimumMatches":      between(1, 64),
-		"AnyOf.signers":             node{"minItems": 1, "maxItems": 64},
+		"AnyOf.signers":             {"minItems": 1, "maxItems": 64},
 		"Keyless.issuer":            form(`^https?://[^/]+`),
-		"Keyless.unsafeWithout":     node{"uniqueItems": true, "items": enum("log", "certificateTimestamp")},
-		"Limits.hooks":              node{"minItems": 1},
-		"Limits.phases":             node{"minItems": 1},
+		"Keyless.unsafeWithout":     {"uniqueItems": true, "items": enum("log", "certificateTimestamp")},
+		"Limits.hooks":              {"minItems": 1},
+		"Limits.phases":             {"minItems": 1},
 		"Limits.capabilities":       capabilities(),
 		"Limits.minimumVersion":     form(versionForm),
 		"Deny.digests":              digests(),
 		"Deny.signatures":           digests(),
-		"Deny.keys":                 node{"items": node{"type": "string", "pattern": `^[A-Za-z0-9+/]{43}=$`}},
-		"Slot.name":                 node{"maxLength": 128},
-		"Attestation.predicateType": node{"minLength": 1},
-		"Attestation.levels":        node{"maxItems": 64},
+		"Deny.keys":                 {"items": node{"type": "string", "pattern": `^[A-Za-z0-9+/]{43}=$`}},
+		"Slot.name":                 {"maxLength": 128},
+		"Attestation.predicateType": {"minLength": 1},
+		"Attestation.levels":        {"maxItems": 64},
 	})
 	b.objects["Rule"] = node{"anyOf": []any{has("allOf", node{"type": "array", "minItems": 1}),
 		has("anyOf", node{"type": "object"})}}
@@ -55,7 +55,7 @@ func rulesFile() *builder {
 	b := shared()
 	answer := func() node { return enum(phases.Ask, phases.Block) }
 	b.set(map[string]node{
-		"File.version":      node{"const": rules.Version},
+		"File.version":      {"const": rules.Version},
 		"File.cannot_tell":  answer(),
 		"Rule.cannot_tell":  answer(),
 		"Rule.when":         say("every member holds; {} holds always", nil),
@@ -65,8 +65,8 @@ func rulesFile() *builder {
 		"Limit.answer":      answer(),
 		"NeedsLease.answer": answer(),
 		"NeedsStage.answer": answer(),
-		"Size.at":           node{"pattern": `^(/.*)?$`},
-		"Size.over":         node{"minimum": 0},
+		"Size.at":           {"pattern": `^(/.*)?$`},
+		"Size.over":         {"minimum": 0},
 		"Annotation.tier":   enum("trusted"),
 		"Time.from":         form(`^[0-9]{2}:[0-9]{2}$`),
 		"Time.to":           form(`^[0-9]{2}:[0-9]{2}$`),
@@ -96,20 +96,20 @@ func rulesFile() *builder {
 func manifest() *builder {
 	b := shared()
 	b.set(map[string]node{
-		"Manifest.abi": node{"const": tiers.ABI},
-		"Manifest.name": node{"maxLength": 128,
+		"Manifest.abi": {"const": tiers.ABI},
+		"Manifest.name": {"maxLength": 128,
 			"pattern": `^[a-z0-9]+([._-][a-z0-9]+)*(/[a-z0-9]+([._-][a-z0-9]+)*){0,3}$`},
-		"Manifest.version":        node{"maxLength": 64, "pattern": versionForm},
-		"Manifest.description":    node{"maxLength": 1024},
-		"Manifest.license":        node{"maxLength": 128},
-		"Manifest.authors":        node{"maxItems": 64},
-		"Manifest.phases":         node{"minItems": 1, "uniqueItems": true},
-		"Manifest.mutates":        node{"uniqueItems": true},
-		"Manifest.capabilities":   node{"maxItems": 128},
-		"Manifest.examples":       node{"maxItems": 16},
+		"Manifest.version":        {"maxLength": 64, "pattern": versionForm},
+		"Manifest.description":    {"maxLength": 1024},
+		"Manifest.license":        {"maxLength": 128},
+		"Manifest.authors":        {"maxItems": 64},
+		"Manifest.phases":         {"minItems": 1, "uniqueItems": true},
+		"Manifest.mutates":        {"uniqueItems": true},
+		"Manifest.capabilities":   {"maxItems": 128},
+		"Manifest.examples":       {"maxItems": 16},
 		"WantedCapability.name":   form(capabilityForm),
-		"WantedCapability.reason": node{"maxLength": 512},
-		"Example.title":           node{"maxLength": 256},
+		"WantedCapability.reason": {"maxLength": 512},
+		"Example.title":           {"maxLength": 256},
 	})
 	return b
 }
@@ -122,10 +122,10 @@ func suites() *builder {
 	}
 	b.set(map[string]node{
 		"Suite.tier":       enum(phases.Trusted, phases.Sandboxed),
-		"Suite.cases":      node{"minItems": 1},
+		"Suite.cases":      {"minItems": 1},
 		"Want.decision":    enum(phases.Allow, phases.Ask, phases.Block),
-		"Stub.times":       node{"minimum": 0},
-		"Injection.number": node{"minimum": 0},
+		"Stub.times":       {"minimum": 0},
+		"Injection.number": {"minimum": 0},
 	})
 	return b
 }

@@ -91,15 +91,6 @@ hooks:
 reviewers:
 `
 
-// start starts the daemon, and waits until it serves.
-func (k *member) start() {
-	k.s.t.Helper()
-	k.begin()
-	if o := k.serves(time.Minute); !o.held {
-		k.s.t.Fatalf("kernel %s does not serve: %s", k.name, o.saw)
-	}
-}
-
 // begin starts the daemon, and waits for nothing.
 func (k *member) begin() {
 	k.s.t.Helper()
@@ -138,22 +129,6 @@ func (k *member) kill() {
 	}
 	_ = k.daemon.Process.Kill()
 	<-k.ended
-	k.daemon = nil
-}
-
-// stop ends the daemon as an operator does.
-func (k *member) stop() {
-	if k.daemon == nil {
-		return
-	}
-	_ = k.daemon.Process.Signal(os.Interrupt)
-	select {
-	case <-k.ended:
-	case <-time.After(40 * time.Second):
-		k.s.t.Errorf("kernel %s does not end: %s", k.name, k.log.String())
-		_ = k.daemon.Process.Kill()
-		<-k.ended
-	}
 	k.daemon = nil
 }
 

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -24,8 +25,8 @@ func readPaced(c net.Conn, b []byte, pace chan struct{}) (n int, err error) {
 		defer func() { <-pace }()
 		for {
 			n, err = syscall.Read(int(fd), b)
-			if err != syscall.EINTR {
-				return err != syscall.EAGAIN
+			if !errors.Is(err, syscall.EINTR) {
+				return !errors.Is(err, syscall.EAGAIN)
 			}
 		}
 	})
