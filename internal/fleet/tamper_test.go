@@ -82,7 +82,7 @@ func TestHandEditedRowsShow(t *testing.T) {
 	}
 	for _, c := range []struct {
 		edit, want string
-		shared     string // what is said of what restricts
+		shared     string // the finding about the shared rows
 	}{
 		{edit: "UPDATE events SET body = convert_to(replace(convert_from(body, 'UTF8'), 'a7', 'x7'), 'UTF8') WHERE id = 'a7'",
 			want: "a forged; forged: event 8 is "},

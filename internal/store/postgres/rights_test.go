@@ -41,8 +41,8 @@ func mends(err error) (out []string) {
 	return out
 }
 
-// A role that can do more than a kernel, or less, is refused before anything is written. The error names what it is, and
-// the statements in it mend it.
+// A role that can do more than a kernel, or less, is refused before anything is written. The error names the
+// right, and the statements in it mend it.
 func TestRightsOfAKernel(t *testing.T) {
 	l := kernelLogin(t)
 	commit(t, pgtest.Open(t, l.o), batch("first"))

@@ -154,7 +154,7 @@ func (r *approvalRow) content(h *restrict.Hasher) restrict.Digest {
 }
 
 // item reads the row. What the columns beside the body say has to be what the body says: the body is found and
-// filtered by them. Of an item that is damaged the columns say what it is, whose, and until when: it counts by them.
+// filtered by them. A damaged item counts by its columns: they have its kind, its owner and its end.
 func (r *approvalRow) item() approvals.Item {
 	var it approvals.Item
 	err := json.Unmarshal(r.body, &it, json.RejectUnknownMembers(true))

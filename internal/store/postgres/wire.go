@@ -25,7 +25,8 @@ func newArray(of uint32) array { return array{of: of, bytes: make([]byte, arrayH
 
 func (a *array) reset() { a.bytes, a.n = a.bytes[:arrayHead], 0 }
 
-// add appends an element, which f appends to what it is given. It returns the element, until the next one comes.
+// add appends an element: f appends its bytes to the slice that it gets. The returned slice is the element, and holds
+// until the next call.
 func (a *array) add(f func([]byte) []byte) []byte {
 	at := len(a.bytes) + 4
 	a.bytes = f(append(a.bytes, 0, 0, 0, 0))
