@@ -128,9 +128,9 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 	}
 	undo.add(storage.Close)
 	undo.add(storage.Finish)
-	shared := sharedDenials(storage.Engine(), dir, &o, log)
+	shared := sharedDenials(storage, dir, &o, log)
 	if shared != nil && !o.NoHooks {
-		if err := shared.take(ctx); err != nil { // those that are known already count
+		if err := shared.Take(ctx); err != nil { // those that are known already count
 			log.LogAttrs(ctx, slog.LevelError, "what other kernels deny could not be read", slog.Any("error", err))
 		}
 		verifier.Refresh()

@@ -1,4 +1,4 @@
-package belay
+package member
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// denialsEvery is how often a kernel looks for denials that a person has made here. Those of others wake it.
-const denialsEvery = time.Second
+// lookEvery is how often a kernel looks for denials that a person has made here. Those of others wake it.
+const lookEvery = time.Second
 
 // denialStore is a store with what all kernels deny.
 type denialStore interface {
@@ -26,8 +26,13 @@ type denialStore interface {
 	Deny(ctx context.Context, d postgres.Denial) error
 }
 
-// denials follows what all kernels deny, and tells others what a person denies here.
-type denials struct {
+// Noter records in the log that a person has denied something for all kernels, and returns the event's number.
+type Noter interface {
+	NoteDenied(ctx context.Context, n kernel.DenialNote, text string) (int64, error)
+}
+
+// Denials follows what all kernels deny, and tells others what a person denies here. It is used by one goroutine.
+type Denials struct {
 	dir    string
 	store  denialStore
 	log    *slog.Logger
@@ -36,18 +41,17 @@ type denials struct {
 	unread bool             // the last reading failed
 }
 
-// sharedDenials returns what follows the denials of all kernels; nil where the store has none, or trust.yaml decides
-// nothing.
-func sharedDenials(store kernel.Store, dir string, o *Options, log *slog.Logger) *denials {
+// Of returns what follows the denials of all kernels, for the state directory dir; nil where the store has none.
+func Of(store kernel.Store, dir string, log *slog.Logger) *Denials {
 	s, ok := store.(denialStore)
-	if !ok || o.DryRun || o.InMemory || o.Verifier != nil {
+	if !ok {
 		return nil
 	}
-	return &denials{dir: dir, store: s, log: log, noted: map[string]int64{}}
+	return &Denials{dir: dir, store: s, log: log, noted: map[string]int64{}}
 }
 
-// take writes the denials of the database into the file of this state directory. It never takes one out.
-func (d *denials) take(ctx context.Context) error {
+// Take writes the denials of the database into the file of this state directory. It never takes one out.
+func (d *Denials) Take(ctx context.Context) error {
 	rows, err := d.store.Denials(ctx)
 	var unreadable []string
 	if errors.Is(err, kernel.ErrDamaged) { // there is no telling what is denied
@@ -80,7 +84,7 @@ func (d *denials) take(ctx context.Context) error {
 }
 
 // tell tells other kernels what was denied here and is not known to them. cover redacts a text.
-func (d *denials) tell(ctx context.Context, k *kernel.Kernel, cover func(string) string) (told int, err error) {
+func (d *Denials) tell(ctx context.Context, k Noter, cover func(string) string) (told int, err error) {
 	f, err := trust.ReadDenials(d.dir)
 	if err != nil {
 		return 0, err
@@ -115,17 +119,14 @@ func (d *denials) tell(ctx context.Context, k *kernel.Kernel, cover func(string)
 }
 
 // step does both, as far as there is something to do.
-func (d *denials) step(ctx context.Context, k *kernel.Kernel, cover func(string) string, woken bool) {
+func (d *Denials) step(ctx context.Context, k Noter, cover func(string) string, woken bool) {
 	var err error
 	if woken || d.unread {
-		err = d.take(ctx)
+		err = d.Take(ctx)
 		d.unread = err != nil
 	}
 	if err == nil {
-		var told int
-		if told, err = d.tell(ctx, k, cover); told > 0 {
-			err = errors.Join(err, d.take(ctx)) // where it is recorded
-		}
+		err = d.Share(ctx, k, cover)
 	}
 	switch text := errorText(err); {
 	case err == nil, ctx.Err() != nil:
@@ -144,47 +145,30 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// followDenials keeps up with what all kernels deny, until the returned function is called.
-func (b *Belay) followDenials(d *denials) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(denialsEvery)
-		defer tick.Stop()
-		pending := false
-		for woken := true; ; {
-			next := d.store.Changed()
-			d.step(ctx, b.kernel, b.redact.Line, woken)
-			if b.conf.trust.Refresh() {
-				pending = true
-			}
-			if pending && b.useTrust(ctx) == nil { // else at the next tick
-				pending = false
-			}
-			woken = false
-			select {
-			case <-ctx.Done():
-				return
-			case <-next:
-				woken = true
-			case <-tick.C:
-			}
-		}
-	}()
-	return func() { cancel(); <-done }
-}
-
-// ShareDenials tells other kernels at once what was denied here for all of them. A host that was opened with hooks does
-// so by itself within a second. The error is kernel.ErrUnavailable, or of class tiers.PolicyUnusable.
-func (b *Belay) ShareDenials(ctx context.Context) error {
-	d := sharedDenials(b.storage.Engine(), b.dir, &b.o, b.log)
-	if d == nil {
-		return fmt.Errorf("%w: the store is shared with no other kernel", ErrState)
-	}
-	told, err := d.tell(ctx, b.kernel, b.redact.Line)
-	if err == nil && told > 0 {
-		err = d.take(ctx)
+// Share tells other kernels what was denied here, and takes where that is recorded. cover redacts a text.
+func (d *Denials) Share(ctx context.Context, k Noter, cover func(string) string) error {
+	told, err := d.tell(ctx, k, cover)
+	if told > 0 {
+		err = errors.Join(err, d.Take(ctx)) // where it is recorded
 	}
 	return err
+}
+
+// Follow keeps up with what all kernels deny until ctx ends. It calls after each look, from one goroutine.
+func (d *Denials) Follow(ctx context.Context, k Noter, cover func(string) string, after func()) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for woken := true; ; {
+		next := d.store.Changed()
+		d.step(ctx, k, cover, woken)
+		after()
+		woken = false
+		select {
+		case <-ctx.Done():
+			return
+		case <-next:
+			woken = true
+		case <-tick.C:
+		}
+	}
 }

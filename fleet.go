@@ -3,14 +3,55 @@ package belay
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/every"
 	"github.com/belay-hooks/belay/internal/fleet"
+	"github.com/belay-hooks/belay/internal/fleet/member"
 	"github.com/belay-hooks/belay/internal/revision"
+	"github.com/belay-hooks/belay/internal/statelog"
 )
+
+// sharedDenials returns what follows the denials of all kernels; nil where the store has none, or trust.yaml decides
+// nothing.
+func sharedDenials(storage *statelog.Storage, dir string, o *Options, log *slog.Logger) *member.Denials {
+	if o.DryRun || o.InMemory || o.Verifier != nil {
+		return nil
+	}
+	return member.Of(storage.Engine(), dir, log)
+}
+
+// followDenials keeps up with what all kernels deny, until the returned function is called.
+func (b *Belay) followDenials(d *member.Denials) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		pending := false
+		d.Follow(ctx, b.kernel, b.redact.Line, func() {
+			if b.conf.trust.Refresh() {
+				pending = true
+			}
+			if pending && b.useTrust(ctx) == nil { // else at the next look
+				pending = false
+			}
+		})
+	}()
+	return func() { cancel(); <-done }
+}
+
+// ShareDenials tells other kernels at once what was denied here for all of them. A host that was opened with hooks does
+// so by itself within a second. The error is kernel.ErrUnavailable, or of class tiers.PolicyUnusable.
+func (b *Belay) ShareDenials(ctx context.Context) error {
+	d := sharedDenials(b.storage, b.dir, &b.o, b.log)
+	if d == nil {
+		return fmt.Errorf("%w: the store is shared with no other kernel", ErrState)
+	}
+	return d.Share(ctx, b.kernel, b.redact.Line)
+}
 
 // reportEvery is how often a kernel that shares its store says anew how it is.
 const reportEvery = 2 * time.Second
