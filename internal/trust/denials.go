@@ -96,6 +96,25 @@ func (d *Denial) check() error {
 	return err
 }
 
+// maxTold bounds an entry that other kernels do not know of yet, in bytes as it is told. The table that they share takes
+// 32 KiB, and texts grow where a part of them is redacted.
+const maxTold = 28 << 10
+
+// fits looks at an entry that is about to be written: the file is read strictly, and a row of the shared table has a
+// bound.
+func (d *Denial) fits() error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	if d.Event != 0 {
+		return nil
+	}
+	if b, err := d.Encode(); err != nil || len(b) > maxTold {
+		return cmp.Or(err, fmt.Errorf("%d bytes are more than the %d of one denial: deny in several steps", len(b), maxTold))
+	}
+	return nil
+}
+
 // ReadDenials reads the file in dir; without one there are none. The error is of class tiers.PolicyUnusable.
 func ReadDenials(dir string) (Denials, error) {
 	src, err := files.Read(filepath.Join(dir, DenialsFile), maxDenials)
@@ -143,6 +162,11 @@ func EditDenials(dir string, change func(*Denials) error) error {
 		if src == nil && len(d.Denials)+len(d.Unreadable) == 0 {
 			return nil, nil
 		}
+		for i := range d.Denials {
+			if err := d.Denials[i].fits(); err != nil {
+				return nil, fmt.Errorf("%s: /denials/%d: %w", DenialsFile, i, err)
+			}
+		}
 		d.Version = denialsVersion
 		d.Denials = append([]Denial{}, d.Denials...)
 		slices.SortStableFunc(d.Denials, func(a, b Denial) int { return cmp.Compare(a.ID, b.ID) })
@@ -171,9 +195,14 @@ func (d *Denials) on(p *tiers.Policy) (*tiers.Policy, error) {
 			"what another kernel denies cannot be read (%s): install the belay of that kernel, or have the owner of the "+
 				"database look at the table denials", d.Unreadable[0])}
 	}
-	more := make([]tiers.Deny, len(d.Denials))
+	return p.Denying(d.lists()...)
+}
+
+// lists returns what the entries deny.
+func (d *Denials) lists() []tiers.Deny {
+	out := make([]tiers.Deny, len(d.Denials))
 	for i := range d.Denials {
-		more[i] = d.Denials[i].Deny
+		out[i] = d.Denials[i].Deny
 	}
-	return p.Denying(more...)
+	return out
 }

@@ -77,11 +77,59 @@ func TestDenialsOfAllKernels(t *testing.T) {
 	if !strings.Contains(v.Problem(), "row 3, of kernel b") || v.InUse() != nil || !denied(bad) {
 		t.Errorf("unreadable: %q", v.Problem())
 	}
+	// What can be read goes on to count, for hooks that come with belay, too.
+	worst, mine := phases.ByteDigest([]byte("worst")), phases.ByteDigest([]byte("mine"))
+	add(worst)
+	if !v.Refresh() || !denied(worst) || v.Refresh() {
+		t.Error("a denial beside one that cannot be read does not count")
+	}
+	policy := filepath.Join(dir, tiers.PolicyFile)
+	write(t, policy, "{version: belay/v1, deny: {digests: ['"+mine+"']}}")
+	if !v.Refresh() || !denied(mine) {
+		t.Error("a denial of trust.yaml beside one that cannot be read does not count")
+	}
+	write(t, policy, "{")
+	last := phases.ByteDigest([]byte("last"))
+	add(last)
+	if !v.Refresh() || !denied(last) || !denied(mine) {
+		t.Error("a denial beside a trust.yaml that cannot be read does not count")
+	}
+	if err := os.Remove(policy); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, trust.DenialsFile), []byte(`{"version":1,"denials":[{}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	v.Refresh()
 	if !strings.Contains(v.Problem(), "denials.json: /denials/0: /id") || !denied(bad) {
 		t.Errorf("a file that was edited: %q", v.Problem())
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An entry that could not be read again, or that no row has room for, is refused before anything is written.
+func TestDenialThatDoesNotFit(t *testing.T) {
+	long := make([]string, 600)
+	for n := range long {
+		long[n] = phases.ByteDigest([]byte{byte(n), byte(n >> 8)})
+	}
+	for name, deny := range map[string]tiers.Deny{
+		"a file name for a key": {Keys: []string{"releas.pub"}},
+		"no digest":             {Signatures: []string{"sha256:1"}},
+		"nothing":               {},
+		"more than a row takes": {Digests: long},
+	} {
+		dir := t.TempDir()
+		n := trust.NewDenial(deny, "why", "dev", time.Now())
+		err := trust.EditDenials(dir, func(d *trust.Denials) error { d.Add(n); return nil })
+		if _, serr := os.Stat(filepath.Join(dir, trust.DenialsFile)); err == nil || serr == nil {
+			t.Errorf("%s: %v, %v", name, err, serr)
+		}
 	}
 }

@@ -23,22 +23,27 @@ type Dir struct {
 // policy trusts no signer. So does a policy whose file is missing. The error is
 // of class tiers.PolicyUnusable.
 func (d Dir) Policy() (*tiers.Policy, error) {
+	p, err := d.own()
+	if err != nil {
+		return tiers.NoPolicy(), err
+	}
+	return d.denying(p)
+}
+
+// own is the policy of trust.yaml alone.
+func (d Dir) own() (*tiers.Policy, error) {
 	src, err := files.Read(filepath.Join(d.Path, tiers.PolicyFile), tiers.MaxPolicy)
 	if errors.Is(err, fs.ErrNotExist) {
-		return d.denying(tiers.NoPolicy())
+		return tiers.NoPolicy(), nil
 	}
 	if err != nil {
 		text := " cannot be read"
 		if refused := (*files.Error)(nil); errors.As(err, &refused) {
 			text = " " + refused.Reason
 		}
-		return tiers.NoPolicy(), &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + text, Cause: err}
+		return nil, &tiers.Error{Class: tiers.PolicyUnusable, Text: tiers.PolicyFile + text, Cause: err}
 	}
-	p, err := parsePolicy(d.Path, src)
-	if err != nil {
-		return tiers.NoPolicy(), err
-	}
-	return d.denying(p)
+	return parsePolicy(d.Path, src)
 }
 
 // denying adds what all kernels of an organisation deny.
@@ -51,6 +56,19 @@ func (d Dir) denying(p *tiers.Policy) (*tiers.Policy, error) {
 		return tiers.NoPolicy(), err
 	}
 	return p, nil
+}
+
+// denyingReadable adds to a policy what can be read of what is denied, in trust.yaml and by other kernels.
+func (d Dir) denyingReadable(p *tiers.Policy) *tiers.Policy {
+	shared, _ := ReadDenials(d.Path) // with an error it is empty
+	lists := shared.lists()
+	if own, err := d.own(); err == nil {
+		lists = append(lists, own.Deny)
+	}
+	if more, err := p.Denying(lists...); err == nil {
+		return more
+	}
+	return p
 }
 
 // parsePolicy parses a policy whose files lie in dir.

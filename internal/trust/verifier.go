@@ -54,11 +54,15 @@ func (t *Verifier) Refresh() bool {
 	err := cmp.Or(unread, t.dir.verifies(policy))
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	more := false
 	if unread == nil {
 		t.denies = policy
+	} else if t.denies != nil { // what can be read is denied all the same
+		denies := t.dir.denyingReadable(t.denies)
+		t.denies, more = denies, denies != t.denies
 	}
 	now := t.now()
-	same := t.policy != nil && errorText(t.bad) == errorText(err) && t.policy.Digest() == policy.Digest()
+	same := !more && t.policy != nil && errorText(t.bad) == errorText(err) && t.policy.Digest() == policy.Digest()
 	if same && (t.until.IsZero() || now.Before(t.until)) {
 		return false
 	}
