@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"io/fs"
 
 	"github.com/belay-hooks/belay/internal/audit"
 	"github.com/belay-hooks/belay/internal/config"
@@ -25,8 +26,10 @@ func share(ctx context.Context, dir string, o *Options, s *statelog.Storage, key
 	found, err := shared.SharedKeys(ctx)
 	if errors.Is(err, kernel.ErrUnavailable) {
 		before, rerr := keyring.Remembered(dir)
-		if rerr != nil {
+		if errors.Is(rerr, fs.ErrNotExist) {
 			return err
+		} else if rerr != nil {
+			return errors.Join(err, rerr)
 		}
 		found = before
 	} else if err != nil {
