@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -21,7 +22,7 @@ const underWay = time.Minute
 func (v *verification) denials(ctx context.Context, rows []postgres.KernelRow) error {
 	noted := map[string]string{} // where a denial is recorded, by its digest
 	for i := range rows {
-		if k := v.found(rows[i].Name); k != nil && k.Log != nil {
+		if k := v.found(rows[i].Name); k != nil && k.Log != nil && k.Log.Wrong == nil { // else its events may not be readable
 			if err := v.notes(ctx, &rows[i], noted); err != nil {
 				return err
 			}
@@ -52,6 +53,7 @@ func (v *verification) denials(ctx context.Context, rows []postgres.KernelRow) e
 	for _, where := range noted {
 		v.report.Shared.Denials = append(v.report.Shared.Denials, where+" denies something for all kernels, and no row says so")
 	}
+	slices.Sort(v.report.Shared.Denials)
 	return nil
 }
 
