@@ -21,7 +21,7 @@ func (f *Front) Rest(ctx context.Context, uid int, least time.Duration) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if ctx.Err() == nil && t.quiet(least) {
+	if ctx.Err() == nil && t.why == nil && t.quiet(least) {
 		t.drop() // admit hands over what waits once it has ended
 		return
 	}

@@ -73,3 +73,25 @@ func TestServersOfIdleUsersRest(t *testing.T) {
 		t.Errorf("%d servers were opened for a user who comes back", n-before)
 	}
 }
+
+// A server that ends by itself while it is looked at leaves no connection waiting: the user is served again later.
+func TestAServerThatBreaksWhileItRests(t *testing.T) {
+	r := start(t)
+	if got := r.ask(t, 1000, daemonapi.SocketName, "hello"); got != "1000 hello\n" {
+		t.Fatalf("%q", got)
+	}
+	for end := time.Now().Add(5 * time.Second); r.quiet(1000) == 0 && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	e, _ := r.servers.Load(1000)
+	time.AfterFunc(20*time.Millisecond, func() { close(e.(*echo).breaks) })
+	r.front.Rest(t.Context(), 1000, 1)
+	got := ""
+	for end := time.Now().Add(5 * time.Second); got != "1000 hello\n" && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		got = r.ask(t, 1000, daemonapi.SocketName, "hello")
+	}
+	if got != "1000 hello\n" {
+		t.Errorf("%q", got)
+	}
+}

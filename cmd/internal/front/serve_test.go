@@ -31,6 +31,7 @@ type echo struct {
 	since atomic.Int64 // when the last connection ended, ns
 	// how long the end of Serve takes
 	lingers time.Duration
+	breaks  chan struct{} // closed: it ends by itself
 }
 
 // Quiet implements front.Tenant.
@@ -64,13 +65,18 @@ func (e *echo) Serve(ctx context.Context) error {
 			}
 		})
 	}
-	<-ctx.Done()
+	var err error
+	select {
+	case <-ctx.Done():
+	case <-e.breaks:
+		err = errors.New("it broke")
+	}
 	for _, l := range e.ls {
 		_ = l.Close()
 	}
 	all.Wait()
 	time.Sleep(e.lingers)
-	return nil
+	return err
 }
 
 func (e *echo) Close() error { return nil }
@@ -128,7 +134,7 @@ func startWith(t *testing.T, change func(*front.Options)) *rig {
 				return nil, errors.New("broken")
 			}
 			r.users.Store(uid, true)
-			e := &echo{uid: uid, ls: []net.Listener{http, frames}}
+			e := &echo{uid: uid, ls: []net.Listener{http, frames}, breaks: make(chan struct{})}
 			e.since.Store(time.Now().UnixNano())
 			r.servers.Store(uid, e)
 			e.lingers = time.Duration(r.lingers.Load())
