@@ -35,8 +35,13 @@ func (b *Belay) followDenials(d *member.Denials) (stop func()) {
 			if b.conf.trust.Refresh() {
 				pending = true
 			}
-			if pending && b.useTrust(ctx) == nil { // else at the next look
-				pending = false
+			if !pending {
+				return
+			}
+			err := b.useTrust(ctx)
+			if pending = err != nil; pending && ctx.Err() == nil { // it is tried again at the next look
+				b.log.LogAttrs(ctx, slog.LevelError, "what all kernels deny could not be taken into use",
+					slog.Any("error", err))
 			}
 		})
 	}()
@@ -132,7 +137,7 @@ func (p *policyDigest) of(c *configuration) string {
 	for _, f := range c.now.rules {
 		now.Files[f.File] = cmp.Or(f.Digest, "unreadable")
 	}
-	digest := "unknown"
+	digest := fleet.UnknownPolicy
 	if err == nil {
 		if d, err := now.Policy(); err == nil {
 			digest = d

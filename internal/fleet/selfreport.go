@@ -26,6 +26,9 @@ type SelfReport struct {
 	Warnings int           `json:"warnings,omitzero"` // what a person should know of; `belay doctor` there has the list
 }
 
+// UnknownPolicy is the policy of a kernel that could not tell its digest. It is compared with none.
+const UnknownPolicy = "unknown"
+
 // AgentsOfOne counts the agents of one runtime.
 type AgentsOfOne struct {
 	Runtime string `json:"runtime"`

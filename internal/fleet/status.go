@@ -154,6 +154,9 @@ func compare(all []Member) {
 		if semver.IsValid(k.Version) && (newest == "" || semver.Compare(k.Version, newest) > 0) {
 			newest = k.Version
 		}
+		if k.Policy == UnknownPolicy {
+			continue
+		}
 		policies[k.Policy]++
 		if n := policies[k.Policy]; n > policies[most] || n == policies[most] && k.Policy < most {
 			most = k.Policy
@@ -167,7 +170,7 @@ func compare(all []Member) {
 		if k.Outdated = newest != "" && (!semver.IsValid(k.Version) || semver.Compare(k.Version, newest) < 0); k.Outdated {
 			k.worse(Differs, "another kernel has belay %s", newest)
 		}
-		if k.Deviates = k.Policy != most; k.Deviates {
+		if k.Deviates = k.Policy != most && k.Policy != UnknownPolicy; k.Deviates {
 			k.worse(Differs, "%d of %d kernels decide by another policy", policies[most], total(policies))
 		}
 	}

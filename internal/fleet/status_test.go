@@ -109,3 +109,15 @@ func TestSelfReports(t *testing.T) {
 		}
 	}
 }
+
+// Kernels that cannot tell their policy are compared with none: they make no other kernel look as if it differed.
+func TestUnknownPoliciesCountForNothing(t *testing.T) {
+	r := fleet.SelfReport{Version: "v1.2.0", Policy: fleet.UnknownPolicy}
+	known := r
+	known.Policy = "sha256:aa"
+	all, err := fleet.Look(t.Context(), &organisation{rows: []postgres.KernelRow{
+		told(t, "a", 1, r), told(t, "b", 1, known), told(t, "c", 1, r)}}, time.Minute)
+	if err != nil || all.Yellow != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}

@@ -68,6 +68,10 @@ type Finding struct {
 	Text  string `json:"text"`
 }
 
+// KeyOfDatabase is Kernel.KeyFrom where nothing outside of the database knows the key. It proves nothing against the
+// owner of the database.
+const KeyOfDatabase = "database"
+
 // Kernel is what was found out about one kernel.
 type Kernel struct {
 	Name     string           `json:"kernel"`
@@ -76,9 +80,9 @@ type Kernel struct {
 	Findings []Finding        `json:"findings,omitzero"` // the worst first
 	Heard    float64          `json:"heard"`             // seconds since it was heard of; -1: not known
 	Key      string           `json:"key,omitzero"`      // that its heads were verified with
-	KeyFrom  string           `json:"key_from,omitzero"`
-	New      bool             `json:"new,omitzero"` // the memory does not have it
-	Log      *eventlog.Report `json:"log,omitzero"` // nil: it was not read
+	KeyFrom  string           `json:"key_from,omitzero"` // keys, memory, or KeyOfDatabase
+	New      bool             `json:"new,omitzero"`      // the memory does not have it
+	Log      *eventlog.Report `json:"log,omitzero"`      // nil: it was not read
 }
 
 // Organisation is what was found out about what all kernels share.
@@ -279,7 +283,7 @@ func (v *verification) key(k *Kernel, row *postgres.KernelRow, was *RememberedKe
 	case was != nil:
 		k.Key, k.KeyFrom = was.Key, "memory"
 	case row.Key != "":
-		k.Key, k.KeyFrom = row.Key, "database"
+		k.Key, k.KeyFrom = row.Key, KeyOfDatabase
 	}
 	if row.Key != "" && row.Key != k.Key {
 		k.add(Forged, "the database says that another key signs its heads than the one that is known (%s)", k.KeyFrom)

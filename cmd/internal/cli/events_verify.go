@@ -40,7 +40,8 @@ With --proof it checks a proof of ` + "`belay events prove`" + ` instead, withou
 
 With --fleet it verifies the logs of all kernels that share a PostgreSQL. It names each kernel that
 is missing, silent, forked, rolled back or forged. Heads are verified with the keys of --keys, or
-with those that --memory has. --memory is what notices that a kernel is gone, or that a log is
+with those that --memory has. A kernel that neither has is verified with the key that the database
+names; that is said. --memory is what notices that a kernel is gone, or that a log is
 shorter than before: keep the file where no kernel can write.`,
 		Example: `  belay events verify
   belay events verify --since-head

@@ -144,6 +144,10 @@ func (a *App) printFleetKernels(r *fleet.Report) {
 		for _, f := range k.Findings {
 			fmt.Fprintf(a.Out, "%s: %s: %s\n", safe(k.Name), f.State, oneLine(f.Text, 400))
 		}
+		if k.KeyFrom == fleet.KeyOfDatabase {
+			fmt.Fprintf(a.Out, "%s: its key is what the database says: compare it with `belay events key` on its machine\n",
+				safe(k.Name))
+		}
 		if k.New {
 			fmt.Fprintf(a.Out, "%s: new since the last time\n", safe(k.Name))
 		}
