@@ -21,12 +21,16 @@ func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, err
 		}
 		return r, nil
 	}
-	if b.Prune && len(b.Events) > 0 && s.board.trouble() == nil {
-		r, err := s.share(ctx, b)
-		if err == nil || errors.Is(err, kernel.ErrConflict) || !s.isAway() {
+	if b.Prune && len(b.Events) > 0 && s.board.trouble() == nil && time.Now().UnixNano() >= s.prune.Load() {
+		within, cancel := context.WithTimeout(ctx, s.o.Turn)
+		r, err := s.share(within, b)
+		cancel()
+		if err == nil || errors.Is(err, kernel.ErrConflict) {
 			return r, err
 		}
-		// Leases and approvals that have had their time are dropped another time.
+		// The batch itself needs nothing of PostgreSQL. Leases and approvals that have had their time are dropped another
+		// time. If PostgreSQL may have the batch, the local store refuses it until that is known.
+		s.prune.Store(time.Now().Add(pruneAgain).UnixNano())
 	}
 	r, err := s.Store.Commit(ctx, b)
 	if err == nil && r.First > 0 {

@@ -45,6 +45,11 @@ func (s *Store) last() {
 	if s.board.trouble() == nil {
 		_ = s.forwardAll(ctx) // the next process goes on from where it ends
 	}
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return
+	}
+	defer leave()
 	if n := s.backlog.forwarded.Load(); n != s.hinted {
 		_ = s.Store.SetForwarded(ctx, n) // a hint
 	}
@@ -100,6 +105,7 @@ func (s *Store) pass() {
 
 // failed opens the circuit.
 func (s *Store) failed(err error) {
+	s.board.open(err, time.Now()) // first: who sees the fork sees the trouble
 	var forked *postgres.ForkedError
 	switch {
 	case errors.As(err, &forked):
@@ -107,7 +113,6 @@ func (s *Store) failed(err error) {
 	case errors.Is(err, kernel.ErrRollback):
 		s.board.change(func(st *State) { st.Lost = err.Error() })
 	}
-	s.board.open(err, time.Now())
 }
 
 // reach returns the connections to PostgreSQL.
@@ -115,8 +120,11 @@ func (s *Store) reach(ctx context.Context) (*postgres.Store, error) {
 	s.mu.Lock()
 	central, refused := s.central, s.refused
 	s.mu.Unlock()
-	if central != nil || refused {
+	switch {
+	case central != nil:
 		return central, nil
+	case refused:
+		return nil, errClosed()
 	}
 	central, err := postgres.Open(ctx, s.there)
 	if err != nil {
@@ -127,6 +135,10 @@ func (s *Store) reach(ctx context.Context) (*postgres.Store, error) {
 	if s.refused {
 		_ = central.Close()
 		return nil, errClosed()
+	}
+	if s.central != nil { // another reader was faster
+		_ = central.Close()
+		return s.central, nil
 	}
 	s.central = central
 	if body := s.report.Load(); body != nil {
@@ -172,7 +184,15 @@ func (s *Store) catchUp(ctx context.Context, t *postgres.Turn) error {
 	if err != nil {
 		return err
 	}
-	return s.forwardTo(ctx, t, size)
+	if err := s.forwardTo(ctx, t, size); err != nil {
+		return err
+	}
+	if t.Size()-s.hinted >= hintEvery { // not in forwardTo, which is also called in the turn of the local writer
+		if err := s.Store.SetForwarded(ctx, t.Size()); err == nil {
+			s.hinted = t.Size()
+		}
+	}
+	return nil
 }
 
 // forwardTo forwards the first size events.
@@ -202,11 +222,6 @@ func (s *Store) forwardTo(ctx context.Context, t *postgres.Turn, size int64) err
 		}
 		if err := s.sent(ctx, t.Size()); err != nil {
 			return err
-		}
-	}
-	if t.Size()-s.hinted >= hintEvery {
-		if err := s.Store.SetForwarded(ctx, t.Size()); err == nil {
-			s.hinted = t.Size()
 		}
 	}
 	return nil

@@ -24,7 +24,8 @@ const (
 	chunkEvents = 512 // in one statement
 	chunkBytes  = 1 << 20
 	chunkHeads  = 256
-	hintEvery   = 10_000 // events; so many may be counted as waiting that do not wait, after a crash
+	pruneAgain  = time.Minute // after shared rows could not be pruned
+	hintEvery   = 10_000      // events; so many may be counted as waiting that do not wait, after a crash
 )
 
 func (o Options) withDefaults() (Options, error) {

@@ -28,10 +28,7 @@ func (s *Store) ask(ctx context.Context, f func(context.Context, central) error)
 		return s.away(err)
 	}
 	c, err := s.reach(ctx)
-	switch {
-	case err == nil && c == nil:
-		err = errClosed()
-	case err == nil:
+	if err == nil {
 		within, cancel := context.WithTimeout(ctx, s.o.Turn)
 		defer cancel()
 		err = f(within, c)
@@ -126,6 +123,9 @@ func (s *Store) Leases(ctx context.Context, q leases.Query) ([]leases.Lease, err
 
 // LeaseClock implements leases.Store. Both databases have seen times; items of the shared one rest on both.
 func (s *Store) LeaseClock(ctx context.Context) (time.Time, error) {
+	if err := s.board.trouble(); err != nil { // asked with each action
+		return time.Time{}, s.away(err)
+	}
 	own, err := s.Store.LeaseClock(ctx)
 	if err != nil {
 		return own, err

@@ -23,6 +23,9 @@ func (s *Store) share(ctx context.Context, b kernel.Batch) (kernel.Receipt, erro
 		return kernel.Receipt{}, err
 	}
 	defer leave()
+	if err := s.board.trouble(); err != nil { // it was found out while this one waited
+		return kernel.Receipt{}, s.away(err)
+	}
 	t, err := s.turn(ctx)
 	if err != nil {
 		if ctx.Err() == nil {

@@ -33,6 +33,7 @@ type Store struct {
 
 	backlog backlog
 	report  atomic.Pointer[[]byte] // what the kernel says of itself
+	prune   atomic.Int64           // from when on shared rows are pruned beside a batch that needs none, ns
 
 	wake  chan struct{}
 	stop  chan struct{}

@@ -90,7 +90,7 @@ func (w *writer) guard(group []*request) error {
 		return nil
 	case err != nil:
 		return err
-	case st == nil && (w.wrong != nil || !brings(group)):
+	case st == nil && (w.wrong != nil || w.unsettled != nil || !brings(group)):
 		return nil
 	case st == nil:
 		return w.adopt()
@@ -105,7 +105,7 @@ func (w *writer) guard(group []*request) error {
 	if w.wrong != nil {
 		return nil // nothing but checkpoints is written
 	}
-	if id == "" && brings(group) { // an adoption that a crash has interrupted
+	if id == "" && w.unsettled == nil && brings(group) { // an adoption that a crash has interrupted
 		if err := w.adopted(st.Store); err != nil {
 			return err
 		}

@@ -61,6 +61,10 @@ func (w *writer) reset(r *marked.Plan) error {
 	if err != nil {
 		return marked.Refused(err)
 	}
+	// The number of a shared batch goes to this recovery: what PostgreSQL may have of it shows as a fork.
+	if err := w.clear(w.conn); err != nil {
+		return err
+	}
 	if kept {
 		err = w.resetMark(next.Mark)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/internal/store/leaf"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
@@ -195,6 +196,24 @@ func TestSettleTakesNothingElse(t *testing.T) {
 	}
 	if err := s.Settle(t.Context(), 1, bodies); err != nil || valueOf(t, s) != "a" {
 		t.Error(err)
+	}
+	storetest.CheckLog(t, s)
+}
+
+// A person who recovers a database goes on without a shared batch of which nothing is known: its number is given to the
+// recovery, and it cannot be carried out any more.
+func TestRecoverEndsWhatIsUnsettled(t *testing.T) {
+	s := openShared(t, filepath.Join(t.TempDir(), "belay.db"))
+	bodies := unsettled(t, s, "a")
+	recovers(t, s, func() (marked.Advice, error) { return marked.Advice{}, nil }, "recovery")
+	if u, err := s.Unsettled(t.Context()); err != nil || u != nil {
+		t.Errorf("%+v, %v", u, err)
+	}
+	if _, err := s.Commit(t.Context(), plain("x")); err != nil {
+		t.Error(err)
+	}
+	if err := s.Settle(t.Context(), 1, bodies); err == nil || valueOf(t, s) == "a" {
+		t.Errorf("the batch was carried out: %v", err)
 	}
 	storetest.CheckLog(t, s)
 }

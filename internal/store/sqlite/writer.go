@@ -237,7 +237,7 @@ func (w *writer) decide(group []*request) []*request {
 // nothing reads what was not committed. Preconditions: w.busy is held.
 func (w *writer) lose() {
 	c := w.conn
-	w.conn, w.edge, w.guarded.settled = nil, nil, false
+	w.conn, w.edge, w.guarded.settled, w.looked = nil, nil, false, false
 	w.store.watch.forget()
 	if c != nil {
 		c.close()
