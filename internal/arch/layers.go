@@ -207,7 +207,7 @@ func layers() map[string][]string {
 			"internal/telemetry", "cmd/internal/export", "internal/sandbox", "internal/redact", "internal/gitleaks",
 			"internal/hookbuild", "internal/hookdoc", "internal/schema", "internal/cover", "cmd/internal/oci",
 			"internal/textdiff", "internal/statedir", "internal/sink", "internal/trust", "internal/peercred",
-			"internal/statelog", "internal/store/postgres"}, assembled...),
+			"internal/statelog"}, assembled...),
 		"internal/layers":             {"client/wire", "internal/config", "internal/rules", "internal/strictyaml", "phases"},
 		"cmd/internal/systemtest":     nil, // the whole, from outside
 		"cmd/internal/boottest":       nil,

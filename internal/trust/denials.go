@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -175,11 +176,18 @@ func EditDenials(dir string, change func(*Denials) error) error {
 	})
 }
 
-// Add takes in an entry. One of the same name stays as it is, but for where it is recorded.
+// sameAs reports whether two entries deny the same. Their texts may differ: they are told redacted.
+func (d *Denial) sameAs(n *Denial) bool {
+	a, err := json.Marshal(&d.Deny, json.Deterministic(true))
+	b, berr := json.Marshal(&n.Deny, json.Deterministic(true))
+	return err == nil && berr == nil && bytes.Equal(a, b)
+}
+
+// Add takes in an entry. One of the same name stays as it is, but for where it is recorded, if both deny the same.
 func (d *Denials) Add(n Denial) {
 	for i := range d.Denials {
 		if o := &d.Denials[i]; o.ID == n.ID {
-			if o.Event == 0 {
+			if o.Event == 0 && o.sameAs(&n) {
 				o.Kernel, o.Event = n.Kernel, n.Event
 			}
 			return

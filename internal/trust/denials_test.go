@@ -41,6 +41,16 @@ func TestDenialsOfAllKernels(t *testing.T) {
 		t.Error("beside trust.yaml, or after a start")
 	}
 
+	// A row of another kernel that took the name says nothing of where this one is recorded.
+	other := trust.NewDenial(tiers.Deny{Digests: []string{phases.ByteDigest([]byte("harmless"))}}, "x", "x", now)
+	for name, deny := range map[string]trust.Denial{"another": other, "the same": n} {
+		d := trust.Denials{Denials: []trust.Denial{n}}
+		deny.ID, deny.Kernel, deny.Event = n.ID, "b", 3
+		if d.Add(deny); len(d.Denials) != 1 || (d.Denials[0].Event == 3) != (name == "the same") {
+			t.Errorf("%s: %+v", name, d.Denials)
+		}
+	}
+
 	// Another kernel reads what this one writes; where it is recorded is no part of that.
 	n.Kernel, n.Event = "a", 7
 	body, err := n.Encode()

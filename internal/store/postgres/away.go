@@ -17,9 +17,13 @@ func Away(err error) bool {
 	if len(code) < 2 {
 		return true
 	}
+	switch code {
+	case codeFenced, codeHeld, codeOwner, codeOtherKey: // another process has the name, or it is not ours
+		return true
+	}
 	switch code[:2] {
-	case "08", "53", "57", "58", "28", "3D", "BL": // connection, resources, operator, system, login, database; the name is lost
-		return code != codeStale
+	case "08", "53", "57", "58", "28", "3D": // connection, resources, operator, system, login, database
+		return true
 	}
 	return false
 }

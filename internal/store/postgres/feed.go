@@ -29,7 +29,13 @@ type feed struct {
 // denials. That takes up to two seconds. It may be closed without a change, and it is closed when the store is.
 func (s *Store) Changed() <-chan struct{} {
 	f := &s.feed
+	s.mu.RLock() // Close waits for what is begun here
+	defer s.mu.RUnlock()
 	f.begun.Do(func() {
+		if s.closed {
+			f.end()
+			return
+		}
 		ctx, cancel := context.WithCancel(context.Background())
 		f.work.Go(func() {
 			<-s.stop

@@ -61,6 +61,11 @@ func TestChangesAreHeardOf(t *testing.T) {
 	if list, err = b.Denials(t.Context()); err != nil || len(list) != 2 {
 		t.Errorf("%+v, %v", list, err)
 	}
+	stolen := list[1]
+	stolen.Body = []byte(`{"x":1}`)
+	if err := a.Deny(t.Context(), stolen); err == nil || postgres.Away(err) {
+		t.Errorf("another denial has the name: %v", err)
+	}
 	err = a.Deny(t.Context(), postgres.Denial{Name: [16]byte{3}, Seq: 99, Body: []byte("{}")})
 	if err == nil || !strings.Contains(err.Error(), "no event records the denial") {
 		t.Errorf("without an event: %v", err)

@@ -84,10 +84,28 @@ func recorded(set *restrict.Set, now *shared) error {
 		if fresh := freshSet(); set.Root() != fresh.Root() {
 			return differing(set, fresh.Node(), now)
 		}
-		return nil
+		return numbered(set, now)
 	}
 	if string(set.Node()) != string(now.tables) {
 		return differing(set, now.tables, now)
+	}
+	return numbered(set, now)
+}
+
+// numbered compares the numbers in the row shared with a set: the clock, and the version of values.
+func numbered(set *restrict.Set, now *shared) error {
+	var h restrict.Hasher
+	for _, n := range []struct {
+		at    place
+		value int64
+	}{{clockPlace(), now.wall}, {versionPlace(), now.stateVersion}} {
+		if d, _ := set.Get(n.at.table, n.at.key); d != intContent(&h, n.value) {
+			err := tampered(n.at, "changed")
+			if t := (*kernel.Tampered)(nil); errors.As(err, &t) {
+				t.Seq = now.seq
+			}
+			return err
+		}
 	}
 	return nil
 }
@@ -123,7 +141,7 @@ func vouch(ctx context.Context, q querier, now *shared) error {
 		return nil
 	}
 	bad := &kernel.Tampered{Seq: now.seq, Tables: []string{"events"}}
-	if now.seq <= 0 || now.leaf != tlog.StoredHashIndex(0, now.seq-1) {
+	if now.version < 0 || now.seq <= 0 || now.leaf != tlog.StoredHashIndex(0, now.seq-1) {
 		return &kernel.Tampered{Tables: []string{"shared"}}
 	}
 	body, hash, err := recording(ctx, q, now)

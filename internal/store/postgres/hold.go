@@ -391,7 +391,7 @@ func (w *writer) resolve(t *attempt) (written bool, err error) {
 		e, err := w.take(ctx)
 		if err == nil {
 			written, err = w.answer(ctx, t, before, e)
-		} else if errors.Is(err, errHeld()) || refusal(err) == codeOwner {
+		} else if errors.Is(err, errHeld()) || refusal(err) == codeOwner || refusal(err) == codeOtherKey {
 			written, err = w.answerOfOthers(ctx, t)
 		}
 		cancel()

@@ -178,10 +178,6 @@ func (s *Store) Leases(ctx context.Context, q leases.Query) (out []leases.Lease,
 func (s *Store) LeaseClock(ctx context.Context) (at time.Time, err error) {
 	err = s.readRows(ctx, "read the clock", func(*pgx.Batch) {}, func(v *view) error {
 		at = time.Unix(0, v.shared.wall).UTC()
-		want, _ := v.set.Get(clockPlace().table, clockPlace().key)
-		if intContent(&v.hasher, v.shared.wall) != want {
-			return v.sealed(tampered(clockPlace(), "changed"))
-		}
 		return nil
 	})
 	return at, err

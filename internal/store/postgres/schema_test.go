@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/internal/store/postgres/pgtest"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/storetest"
+	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -243,6 +244,17 @@ func TestRowsEditedByHand(t *testing.T) {
 			b.Run = &kernel.RunWrite{Key: phases.RunKey{Runtime: "r", Session: "s", Run: "1"}}
 			commit(t, s, b)
 			pgtest.Exec(t, o.Schema, c.sql)
+			if strings.HasPrefix(c.sql, "UPDATE shared") && c.table != "" { // numbers, which no row of a table holds
+				if _, err := s.HeldLeases(t.Context(), leases.Holder{Session: "s"}, leases.Instant{Wall: storetest.T0}); !errors.Is(err,
+					kernel.ErrTampered) {
+					t.Errorf("a reader: %v", err)
+				}
+				b := batch("y")
+				b.StateWrites = []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("w")}}
+				if _, err := s.Commit(t.Context(), b); !errors.Is(err, kernel.ErrTampered) {
+					t.Errorf("a writer: %v", err)
+				}
+			}
 			r, err := s.Restrictions(t.Context())
 			if err != nil || r.Tampered == nil ||
 				c.table != "" && !strings.Contains(strings.Join(r.Tampered.Tables, " "), c.table) {
@@ -277,6 +289,33 @@ func TestRowsEditedByHand(t *testing.T) {
 	for range 2 {
 		if _, err := s.Commit(t.Context(), b); !errors.Is(err, kernel.ErrTampered) {
 			t.Errorf("a writer: %v", err)
+		}
+	}
+}
+
+// A version that cannot be is an error of those who read it, and ends no process.
+func TestVersionThatCannotBe(t *testing.T) {
+	o := pgtest.Options(t, "k")
+	s := pgtest.Open(t, o)
+	b := batch("x")
+	b.StateWrites = []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("v")}}
+	commit(t, s, b)
+	pgtest.Exec(t, o.Schema, "UPDATE shared SET version = -1")
+	if _, err := s.HookState(t.Context(), "n", "k"); !errors.Is(err, kernel.ErrUnavailable) {
+		t.Errorf("a reader: %v", err)
+	}
+	b = batch("y")
+	b.StateWrites = []kernel.StateWrite{{Namespace: "n", Key: "k", Value: []byte("w")}}
+	if _, err := s.Commit(t.Context(), b); !errors.Is(err, kernel.ErrUnavailable) {
+		t.Errorf("a writer: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := postgres.Open(t.Context(), o); !errors.Is(err, kernel.ErrTampered) {
+		t.Errorf("it is opened: %v", err)
+		if err == nil {
+			s.Close()
 		}
 	}
 }

@@ -16,17 +16,23 @@ func number(n int64) string { return strconv.FormatInt(n, 10) }
 type sets struct {
 	mu     sync.Mutex
 	newest int64
-	ring   [64]struct {
-		version int64
-		set     *restrict.Set // nil: none
-	}
+	ring   [64]rows
 }
+
+// rows are those that restrict at a version.
+type rows struct {
+	version int64
+	set     *restrict.Set // nil: none
+}
+
+// slot returns where the rows at a version are remembered. A version that was edited by hand may be negative.
+func (s *sets) slot(version int64) *rows { return &s.ring[uint64(version)%uint64(len(s.ring))] }
 
 // at returns the rows at a version; ok is false where they are not remembered.
 func (s *sets) at(version int64) (set *restrict.Set, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := &s.ring[version%int64(len(s.ring))]
+	e := s.slot(version)
 	return e.set, e.set != nil && e.version == version
 }
 
@@ -34,14 +40,14 @@ func (s *sets) at(version int64) (set *restrict.Set, ok bool) {
 func (s *sets) last() (version int64, set *restrict.Set, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := &s.ring[s.newest%int64(len(s.ring))]
+	e := s.slot(s.newest)
 	return e.version, e.set, e.set != nil && e.version == s.newest
 }
 
 func (s *sets) put(version int64, set *restrict.Set) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := &s.ring[version%int64(len(s.ring))]
+	e := s.slot(version)
 	if e.set != nil && e.version > version {
 		return
 	}

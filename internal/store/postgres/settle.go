@@ -129,16 +129,15 @@ func (s spending) Raise(id string, count int64) (bool, error) {
 	return true, nil
 }
 
-// unspent refuses a batch that uses up what was used before as the mark says, and raises the uses of leases to those
-// that it says.
-func (w *writer) unspent(world *world, b *kernel.Batch, deltas *[]delta) error {
-	s := world.blank()
-	undone, err := marked.Spent(w.guarded.counts(), b, spending{world, s})
+// unspent refuses a batch that uses up what was used before as the mark says. Where the mark says more uses of a lease
+// than its row, the transaction is begun anew: settle writes them down first, with an event.
+func (w *writer) unspent(world *world, b *kernel.Batch) error {
+	undone, err := marked.Spent(w.guarded.counts(), b, spending{world, world.blank()})
 	if undone {
 		w.guarded.settled = false
-	}
-	if err == nil && len(s.rows) > 0 {
-		*deltas = append(*deltas, world.take(s)...)
+		if err == nil {
+			err = overtaken()
+		}
 	}
 	return err
 }

@@ -315,7 +315,10 @@ func (s *Store) readRows(ctx context.Context, op string, queue func(*pgx.Batch),
 				continue
 			}
 		}
-		if err := f(&view{set: set, shared: now}); err != nil {
+		if err = numbered(set, &now); err == nil {
+			err = f(&view{set: set, shared: now})
+		}
+		if err != nil {
 			return unavailable(op, err)
 		}
 		return nil

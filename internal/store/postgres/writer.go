@@ -429,7 +429,9 @@ func (w *writer) lockedSteps(ctx context.Context, group []*request) (*attempt, e
 		if r.err = a.refuses(r); r.err != nil {
 			continue
 		}
-		if r.err = w.unspent(world, &r.batch, &deltas); r.err != nil {
+		if r.err = w.unspent(world, &r.batch); errors.Is(r.err, overtaken()) {
+			return nil, r.err
+		} else if r.err != nil {
 			continue
 		}
 		s, err := world.decide(&r.batch, t.edge.size)

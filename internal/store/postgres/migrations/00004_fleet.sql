@@ -22,14 +22,16 @@ CREATE TABLE denials (
 -- +goose StatementBegin
 -- report replaces what a kernel says of itself. It waits for no disk, as renew does.
 CREATE FUNCTION report(_kernel integer, _fence bigint, _body bytea) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET synchronous_commit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
+	PERFORM set_config('synchronous_commit', 'off', true);
 	PERFORM own(_kernel, _fence);
 	INSERT INTO reports VALUES (_kernel, clock_timestamp(), _body)
 		ON CONFLICT (kernel) DO UPDATE SET at = EXCLUDED.at, body = EXCLUDED.body;
 END $$;
 
--- deny adds a denial that the kernel's log has recorded. One of the same name is there already.
+-- deny adds a denial that the kernel's log has recorded. One of the same name has to be the same: names stand in logs that
+-- other kernels read before the row is there.
 CREATE FUNCTION deny(_kernel integer, _fence bigint, _name uuid, _seq bigint, _body bytea) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
@@ -38,6 +40,9 @@ BEGIN
 		RAISE EXCEPTION 'no event records the denial' USING ERRCODE = 'BL010';
 	END IF;
 	INSERT INTO denials (name, kernel, seq, body) VALUES (_name, _kernel, _seq, _body) ON CONFLICT (name) DO NOTHING;
+	IF NOT EXISTS (SELECT FROM denials WHERE name = _name AND body = _body) THEN
+		RAISE EXCEPTION 'another denial has this name' USING ERRCODE = 'BL010';
+	END IF;
 END $$;
 
 -- tell wakes the kernels that listen: on the channel that is called like the schema.
