@@ -173,7 +173,8 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		home, _ = os.UserHomeDir()
 	}
 	running, err = kernel.Open(ctx, conf.kernelConfig(), among(storage, kernel.Options{
-		Store: storage.Front, Loader: hooks, Redactor: detector, Digester: audit.NewHasher(keys.Digests), LeaseKey: keys.Lease,
+		Store: storage.Front, Loader: hooks, Redactor: detector, Digester: audit.NewHasher(keys.Digests),
+		LeaseKey: keys.Lease,
 		Terminal: keys.Terminal.Public().(ed25519.PublicKey),
 		StoreID:  keys.Events.StoreID(), Observer: o.Observer, Recorder: records.Recorder(), Clock: o.Clock, Logger: log,
 		Tools: executor(&o, tools), Files: files(&o), Home: home, UnsafeFailOpen: o.UnsafeFailOpen,
@@ -184,7 +185,8 @@ func Open(ctx context.Context, dir string, o Options) (opened *Belay, err error)
 		return nil, err
 	}
 	b := &Belay{
-		dir: dir, o: o, log: log, keys: keys, conf: conf, loader: hooks, redact: detector, storage: storage, tools: tools, pins: pins,
+		dir: dir, o: o, log: log, keys: keys, conf: conf, loader: hooks, redact: detector, storage: storage, tools: tools,
+		pins:     pins,
 		recorder: records, kernel: running,
 		proposals: install.NewProposals(install.Options{Dir: policy, Compiler: o.Compiler, Kernel: running,
 			Redactor: detector}),

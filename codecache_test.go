@@ -9,8 +9,8 @@ import (
 	"github.com/belay-hooks/belay"
 )
 
-// State directories with one code cache compile a module once, and have no compiled code of their own. One under another
-// key trusts none of it.
+// State directories with one code cache compile a module once, and have no compiled code of their own. One under
+// another key trusts none of it.
 func TestCodeCacheIsShared(t *testing.T) {
 	cache := filepath.Join(t.TempDir(), "cache")
 	key := []byte("0123456789abcdef0123456789abcdef")

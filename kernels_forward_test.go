@@ -12,8 +12,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A kernel with a local log shares questions with one that writes to PostgreSQL. While that is away it blocks what a person
-// was asked about, lets through what needs no answer, and goes on by itself.
+// A kernel with a local log shares questions with one that writes to PostgreSQL. While that is away it blocks what a
+// person was asked about, lets through what needs no answer, and goes on by itself.
 func TestKernelsForward(t *testing.T) {
 	key, lines := reviewer(t)
 	p := pgtest.NewProxy(t)

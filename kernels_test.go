@@ -76,7 +76,10 @@ func reviewer(t *testing.T) (ed25519.PrivateKey, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return private, fmt.Sprintf("reviewers: [{name: dev, key: \"ed25519:%s\"}]\n", base64.StdEncoding.EncodeToString(public))
+	return private, fmt.Sprintf(
+		"reviewers: [{name: dev, key: \"ed25519:%s\"}]\n",
+		base64.StdEncoding.EncodeToString(public),
+	)
 }
 
 // approve decides about an item as the reviewer, on a kernel.
@@ -97,8 +100,8 @@ func approve(t *testing.T, b *belay.Belay, id string, key ed25519.PrivateKey) er
 	return err
 }
 
-// A question that is asked on one kernel and decided on another one lets exactly one action pass, on whichever of them. It
-// is the same question where a secret in it was redacted.
+// A question that is asked on one kernel and decided on another one lets exactly one action pass, on whichever of them.
+// It is the same question where a secret in it was redacted.
 func TestKernelsShareApprovals(t *testing.T) {
 	key, lines := reviewer(t)
 	b, _ := kernelsOf(t, lines, "a", "b", "c")
@@ -147,8 +150,8 @@ func TestKernelsShareCalls(t *testing.T) {
 	}
 }
 
-// While kernels share a store, a decision at a terminal does not count: its key says which directory it came from, and no
-// person of that machine decides for the others.
+// While kernels share a store, a decision at a terminal does not count: its key says which directory it came from, and
+// no person of that machine decides for the others.
 func TestNoTerminalDecidesForAllKernels(t *testing.T) {
 	b, dirs := kernelsOf(t, "", "a", "b")
 	v := invoke(t, b[0], exec("npm install x"))

@@ -42,8 +42,11 @@ func TestRecordsAloneAreRedacted(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer h.Close()
-			v, err := h.Invoke(t.Context(), phases.Invocation{Phase: phases.PrePlan, Runtime: "custom", Session: "s-" + mark, Run: "r",
-				Action: jsontext.Value(`{"kind":"message","text":"` + mark + `"}`)})
+			v, err := h.Invoke(
+				t.Context(),
+				phases.Invocation{Phase: phases.PrePlan, Runtime: "custom", Session: "s-" + mark, Run: "r",
+					Action: jsontext.Value(`{"kind":"message","text":"` + mark + `"}`)},
+			)
 			if err != nil || v.Decision != phases.Allow {
 				t.Fatal(v.Decision, v.Reason, err)
 			}

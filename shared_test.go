@@ -88,7 +88,10 @@ func TestSharedKeysAreRemembered(t *testing.T) {
 	}
 	other := store
 	other.keys = someKeys(9)
-	if err := claim(open(t, state(t, "version: belay/v1\n"), belay.Options{Store: other})); !errors.Is(err, leases.ErrUnknown) {
+	if err := claim(open(t, state(t, "version: belay/v1\n"), belay.Options{Store: other})); !errors.Is(
+		err,
+		leases.ErrUnknown,
+	) {
 		t.Errorf("with other keys: %v", err)
 	}
 	file := filepath.Join(statedir.Keys(dir), "organisation.keys")

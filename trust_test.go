@@ -243,8 +243,11 @@ func TestDeniedWithoutSignatures(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 
-	writeFile(t, filepath.Join(dir, config.FileName),
-		"version: belay/v1\nhooks:\n- {name: a, module: 'builtin:command-guard', capabilities: [block, request_approval, shell_parse, pattern_match], priority: 100, tier: trusted}\n")
+	writeFile(
+		t,
+		filepath.Join(dir, config.FileName),
+		"version: belay/v1\nhooks:\n- {name: a, module: 'builtin:command-guard', capabilities: [block, request_approval, shell_parse, pattern_match], priority: 100, tier: trusted}\n",
+	)
 	s := open(t, dir, belay.Options{}).Bindings()[0]
 	if s.Problem != "" || s.Tier != phases.Trusted {
 		t.Fatalf("%+v", s)
@@ -260,8 +263,8 @@ func TestDeniedWithoutSignatures(t *testing.T) {
 	}
 }
 
-// A running belay holds what comes with the binary against the last trust.yaml that could be read: a fault neither takes
-// back a denial, nor stops what was not denied.
+// A running belay holds what comes with the binary against the last trust.yaml that could be read: a fault neither
+// takes back a denial, nor stops what was not denied.
 func TestBuiltinsUnderAPolicyThatBroke(t *testing.T) {
 	const bound = "version: belay/v1\nhooks:\n" +
 		"- {name: a, module: 'builtin:command-guard', capabilities: [block, request_approval, shell_parse, pattern_match]}\n"

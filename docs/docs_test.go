@@ -14,7 +14,8 @@ const root = ".."
 // pages are the documents that people read, relative to the root.
 func pages(t *testing.T) []string {
 	var out []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples-rules/*.md", "examples-wasm/*.md", "examples-wasm/*/*.md",
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "examples-rules/*.md", "examples-wasm/*.md",
+		"examples-wasm/*/*.md",
 		"bench/*.md", "harness/conformance/rules/*.md", "hooks-sdk/*.md",
 		"hooks-sdk/*/*.md", "deploy/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))

@@ -44,5 +44,6 @@ func ExampleSession_Do() {
 	// rm -rf / <nil>
 	// 0 <nil> block
 	// denied <nil>
-	// the hook asked for something that it may not do: rewrite in the phase pre_tool: denied, not admitted; legal here: block, ask, rewrite, redact, clamp, annotate, context, grant
+	// the hook asked for something that it may not do: rewrite in the phase pre_tool: denied, not admitted; legal here:
+	// block, ask, rewrite, redact, clamp, annotate, context, grant
 }

@@ -219,7 +219,12 @@ func (c *chain) ahead(caller context.Context, list []*binding, inputs []turnInpu
 }
 
 // start is ahead for the validators that may run ahead, of which there are so many.
-func (c *chain) start(caller context.Context, list []*binding, inputs []turnInput, can int) ([]chan turnResult, func()) {
+func (c *chain) start(
+	caller context.Context,
+	list []*binding,
+	inputs []turnInput,
+	can int,
+) ([]chan turnResult, func()) {
 	ctx, cancel := context.WithCancel(caller)
 	results := make([]chan turnResult, len(list))
 	left := c.left

@@ -17,8 +17,8 @@ type DenialNote struct {
 	Digest string `json:"digest"` // sha256:<hex> of the denial, as other kernels read it
 }
 
-// NoteDenied logs that a person denies something for all kernels that share a store, and returns the number of the event.
-// It has to be in the log before others are told. text says for people what is denied; it holds no secret. The
+// NoteDenied logs that a person denies something for all kernels that share a store, and returns the number of the
+// event. It has to be in the log before others are told. text says for people what is denied; it holds no secret. The
 // error is ErrUnavailable or ErrClosed.
 func (k *Kernel) NoteDenied(ctx context.Context, note DenialNote, text string) (seq int64, err error) {
 	out, err := json.Marshal(&note)

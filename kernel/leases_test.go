@@ -114,8 +114,8 @@ func (h *host) allowed(t *testing.T, inv phases.Invocation, o ...kernel.InvokeOp
 	return v
 }
 
-// While leases cannot be read, only what takes one is blocked: a kernel may share leases on another machine, and that be
-// away.
+// While leases cannot be read, only what takes one is blocked: a kernel may share leases on another machine, and that
+// be away.
 func TestOnlyWhatTakesALeaseReadsLeases(t *testing.T) {
 	s := &timeless{Store: memory.New(), fails: 1 << 30}
 	h := newHost(t, nil, required, func(_ *kernel.Config, o *kernel.Options) { o.Store = s })

@@ -205,8 +205,9 @@ func (s *snapshot) recorded(k *Kernel) *RecordedChain {
 func (b *binding) recorded() RecordedBinding {
 	binding := RecordedBinding{
 		Name: b.spec.Name, Digest: b.digest, Tier: b.tier, Mode: b.mode, Priority: b.spec.Priority, Phases: b.phases,
-		Config: b.spec.Config, State: b.spec.State, Apart: b.spec.Apart, Allowed: b.spec.Allowed, Fuel: b.fuel, Timeout: b.timeout,
-		Budget: b.spec.Budget, Failure: b.fault, Trust: b.trust,
+		Config: b.spec.Config, State: b.spec.State, Apart: b.spec.Apart, Allowed: b.spec.Allowed, Fuel: b.fuel,
+		Timeout: b.timeout,
+		Budget:  b.spec.Budget, Failure: b.fault, Trust: b.trust,
 	}
 	if b.spec.Match != nil {
 		binding.Match = *b.spec.Match

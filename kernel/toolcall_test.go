@@ -336,7 +336,8 @@ func TestAcceptedToolsAreNoted(t *testing.T) {
 		}
 	}
 	es := h.events(t, wire.Query{Type: phases.EventNotice, Decision: kernel.DecisionPinned})
-	if len(es) != 1 || es[0].Reason != "tools of files" || string(es[0].Output) != `{"source":"files","tools":{"read":1}}` {
+	if len(es) != 1 || es[0].Reason != "tools of files" ||
+		string(es[0].Output) != `{"source":"files","tools":{"read":1}}` {
 		t.Errorf("%+v", es)
 	}
 }

@@ -43,8 +43,8 @@ type turnInput struct {
 	err      error // why there is no document
 }
 
-// inputOf returns what a hook is shown that is asked now. A hook that is kept apart sees what such hooks have annotated,
-// and no other hook does.
+// inputOf returns what a hook is shown that is asked now. A hook that is kept apart sees what such hooks have
+// annotated, and no other hook does.
 func inputOf(words *phases.Chain, b *binding) turnInput {
 	document := words.Document
 	if b.spec.Apart {

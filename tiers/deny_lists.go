@@ -27,9 +27,9 @@ func (d *Deny) Empty() bool {
 	return len(d.Digests)+len(d.Keys)+len(d.Identities)+len(d.Signatures) == 0
 }
 
-// Denying returns the policy with more entries in its deny lists, and nothing else changed. p stays as it is; p itself is
-// returned when the entries are there already. The error is of class PolicyUnusable when they are too many. Preconditions:
-// the entries come from ParseDeny.
+// Denying returns the policy with more entries in its deny lists, and nothing else changed. p stays as it is; p itself
+// is returned when the entries are there already. The error is of class PolicyUnusable when they are too many.
+// Preconditions: the entries come from ParseDeny.
 func (p *Policy) Denying(more ...Deny) (*Policy, error) {
 	out := *p
 	out.Deny = Deny{slices.Clone(p.Deny.Digests), slices.Clone(p.Deny.Keys), slices.Clone(p.Deny.Identities),

@@ -8,9 +8,9 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// apart redacts what a hook wrote that is kept apart. A text that such a hook calls a secret is redacted in what it wrote,
-// and nowhere else: a hook of others would read its own metadata and state otherwise than it wrote them. Secrets of the
-// record are redacted here as everywhere.
+// apart redacts what a hook wrote that is kept apart. A text that such a hook calls a secret is redacted in what it
+// wrote, and nowhere else: a hook of others would read its own metadata and state otherwise than it wrote them. Secrets
+// of the record are redacted here as everywhere.
 type apart struct{ own, record Redactor }
 
 // JSON implements Redactor.

@@ -12,8 +12,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// belay.yaml can name members that are secrets. Of what a hook wrote that is kept apart they are found before the record
-// sees the value, which would redact it elsewhere, too.
+// belay.yaml can name members that are secrets. Of what a hook wrote that is kept apart they are found before the
+// record sees the value, which would redact it elsewhere, too.
 func TestNamesOfEntriesKeptApart(t *testing.T) {
 	named, err := redact.New(redact.Config{Key: make([]byte, 32), KeyNames: []string{"value"}})
 	if err != nil {

@@ -44,7 +44,8 @@ func TestEmbeddedHooksFitTheirDigests(t *testing.T) {
 			}
 		}
 	}
-	if h, err := builtin.Checked(builtin.Hook{Digest: now.Digest, Module: append([]byte{0}, now.Module...)}); h.Module != nil ||
+	if h, err := builtin.Checked(builtin.Hook{Digest: now.Digest, Module: append([]byte{0},
+		now.Module...)}); h.Module != nil ||
 		!errors.Is(err, builtin.ErrDigest) {
 		t.Errorf("a module that does not fit its digest: %v", err)
 	}

@@ -84,11 +84,13 @@ func TestReadBody(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", name, len(b), err)
 		}
 	}
-	if b, err := daemonapi.ReadHeld(iotest.OneByteReader(bytes.NewReader(whole)), len(whole)); err != nil || !bytes.Equal(b, whole) {
+	if b, err := daemonapi.ReadHeld(iotest.OneByteReader(bytes.NewReader(whole)), len(whole)); err != nil ||
+		!bytes.Equal(b, whole) {
 		t.Errorf("held: %d bytes, %v", len(b), err)
 	}
 	for _, torn := range []string{"torn", ""} {
-		if b, err := daemonapi.ReadHeld(strings.NewReader(torn), 10); string(b) != torn || !errors.Is(err, io.ErrUnexpectedEOF) {
+		if b, err := daemonapi.ReadHeld(strings.NewReader(torn), 10); string(b) != torn ||
+			!errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("held: %q, %v", b, err)
 		}
 	}

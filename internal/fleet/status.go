@@ -142,8 +142,8 @@ func member(row *postgres.KernelRow, silent time.Duration) Member {
 	return m
 }
 
-// compare marks those whose version or policy is not that of the others. A kernel that is not heard of, or says nothing,
-// is not among them.
+// compare marks those whose version or policy is not that of the others. A kernel that is not heard of, or says
+// nothing, is not among them.
 func compare(all []Member) {
 	newest, policies, most := "", map[string]int{}, ""
 	for i := range all {

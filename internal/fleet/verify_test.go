@@ -232,7 +232,8 @@ func TestVerifyNames(t *testing.T) {
 			}
 			// What is wrong is wrong the next time, too: the memory has not taken it over.
 			known.Memory = after
-			if again, _ := verify(t, o, known); said(again) != said(r) || again.Shared.Wrong+again.Shared.Went != r.Shared.Wrong+r.Shared.Went {
+			if again, _ := verify(t, o, known); said(again) != said(r) ||
+				again.Shared.Wrong+again.Shared.Went != r.Shared.Wrong+r.Shared.Went {
 				t.Errorf("the next time:\n%s", said(again))
 			}
 		})

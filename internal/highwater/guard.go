@@ -75,7 +75,11 @@ func (g *Guard) Look() (*State, int64, error) {
 	}
 	if adopted != nil && adopted.Store != g.state.Store {
 		return nil, g.looks,
-			&Error{Class: ErrDamaged, Path: g.path, Reason: "it is not the mark that keys/" + filepath.Base(g.o.Record) + " names"}
+			&Error{
+				Class:  ErrDamaged,
+				Path:   g.path,
+				Reason: "it is not the mark that keys/" + filepath.Base(g.o.Record) + " names",
+			}
 	}
 	out := *g.state
 	return &out, g.looks, nil

@@ -135,11 +135,16 @@ func ForState(state, configured string, getenv func(string) string) (*Guard, err
 	return forState(state, RecordName, NameAt, configured, getenv)
 }
 
-// ForKernel is ForState for a kernel whose log is in a database that others share. It has a mark of its own, beside that of
-// belay.db, so that a state directory that goes over to the shared database, or to another name, begins anew.
+// ForKernel is ForState for a kernel whose log is in a database that others share. It has a mark of its own, beside
+// that of belay.db, so that a state directory that goes over to the shared database, or to another name, begins anew.
 func ForKernel(state, kernel, configured string, getenv func(string) string) (*Guard, error) {
-	return forState(state, RecordOf(kernel), func(real string) string { return NameAt(real + "\x00" + kernel) }, configured,
-		getenv)
+	return forState(
+		state,
+		RecordOf(kernel),
+		func(real string) string { return NameAt(real + "\x00" + kernel) },
+		configured,
+		getenv,
+	)
 }
 
 func forState(state, record string, name func(real string) string, configured string,

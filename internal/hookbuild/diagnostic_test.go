@@ -108,7 +108,8 @@ func TestLongLinesAreCut(t *testing.T) {
 	if got := (placed{Diagnostic: Diagnostic{"f.c", 7, 4, "m"}, source: "a;"}).text(); got != "f.c:7:4: m\n  7 | a;" {
 		t.Errorf("a column beyond the line: %q", got)
 	}
-	if got := (placed{Diagnostic: Diagnostic{"f.c", 7, 3, "m"}, source: "a;"}).text(); got != "f.c:7:3: m\n  7 | a; \n    |   ^" {
+	if got := (placed{Diagnostic: Diagnostic{"f.c", 7, 3, "m"},
+		source: "a;"}).text(); got != "f.c:7:3: m\n  7 | a; \n    |   ^" {
 		t.Errorf("behind the line: %q", got)
 	}
 }

@@ -32,7 +32,10 @@ func TestShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(ring.Lease, keys["lease"]) || !bytes.Equal(ring.Redact, keys["redact"]) ||
-		!bytes.Equal(ring.Digests["call"], keys["call"]) || !bytes.Equal(ring.Digests["approval-key"], keys["approval-key"]) ||
+		!bytes.Equal(
+			ring.Digests["call"],
+			keys["call"],
+		) || !bytes.Equal(ring.Digests["approval-key"], keys["approval-key"]) ||
 		!bytes.Equal(ring.Digests["event-input"], input) {
 		t.Error("not the keys that were handed out, or more than those")
 	}

@@ -125,7 +125,8 @@ func TestEachUserHasAKernel(t *testing.T) {
 		t.Errorf("%v", names)
 	}
 	own := mine + "store: {postgres: {dsn_file: /home/u/dsn, kernel: mine}}\n"
-	if _, err := layers.ParseUser([]byte(own)); err == nil || !strings.Contains(err.Error(), "/store: is the organisation's alone") {
+	if _, err := layers.ParseUser([]byte(own)); err == nil ||
+		!strings.Contains(err.Error(), "/store: is the organisation's alone") {
 		t.Errorf("a user's own store: %v", err)
 	}
 }

@@ -164,7 +164,19 @@ func TestNothingBelowTheFloor(t *testing.T) {
 				t.Errorf("%s is not masked", k.Path)
 			}
 		}
-		if len(m.Redact.Masks)+len(m.Redact.Keys)+len(m.Redact.Patterns) != len(a.Redact.Masks)+len(a.Redact.Keys)+len(a.Redact.Patterns) {
+		if len(
+			m.Redact.Masks,
+		)+len(
+			m.Redact.Keys,
+		)+len(
+			m.Redact.Patterns,
+		) != len(
+			a.Redact.Masks,
+		)+len(
+			a.Redact.Keys,
+		)+len(
+			a.Redact.Patterns,
+		) {
 			t.Errorf("hooks of the organisation read again what the user's rules redact: %+v, then %+v", a.Redact, m.Redact)
 		}
 		if a.Redact.Profile == "strict" && m.Redact.Profile != "strict" {

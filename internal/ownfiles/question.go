@@ -202,7 +202,8 @@ func says(text []byte, name, marks string) bool {
 		if at > 0 {
 			before = text[at-1]
 		}
-		longer := len(after) > 0 && (letter(after[0]) || after[0] == '-' || after[0] == '.' && len(after) > 1 && letter(after[1]))
+		longer := len(after) > 0 &&
+			(letter(after[0]) || after[0] == '-' || after[0] == '.' && len(after) > 1 && letter(after[1]))
 		if !letter(before) && !strings.ContainsRune(marks, rune(before)) && !longer {
 			return true
 		}

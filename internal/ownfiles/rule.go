@@ -36,8 +36,8 @@ func machineDirs() []string {
 }
 
 // real returns the real path of a file that is told. The error is errRefused, or one of the file system. A link may
-// lead to what would be told by its own name. One of the user's own in the runtime's directory may lead elsewhere in the
-// home, to a file of the same fixed name: people keep such files with other settings. A project's link may not: a
+// lead to what would be told by its own name. One of the user's own in the runtime's directory may lead elsewhere in
+// the home, to a file of the same fixed name: people keep such files with other settings. A project's link may not: a
 // repository brings it.
 func (r *rule) real(p files.Purpose, asked string) (string, error) {
 	if !r.tellsName(p, asked) {
@@ -221,7 +221,10 @@ func (r *rule) hidden(at string) string {
 // keys reports whether a path lies where people have keys and passwords. No project is there.
 func (r *rule) keys(at string) bool {
 	first, _, _ := strings.Cut(r.hidden(at), "/")
-	return slices.Contains([]string{".ssh", ".gnupg", ".aws", ".azure", ".docker", ".kube", ".password-store", ".pki"}, first)
+	return slices.Contains(
+		[]string{".ssh", ".gnupg", ".aws", ".azure", ".docker", ".kube", ".password-store", ".pki"},
+		first,
+	)
 }
 
 // isProject reports whether the files of a real directory may be told; repository is the one around it, or "".
@@ -237,8 +240,8 @@ func (r *rule) isProject(dir, repository string) bool {
 	return dir != "/"
 }
 
-// runs reports whether a command of the call may run a file of that name: its name stands in the payload, or in a script
-// or skill that was told. Some programs read files that a command need not name.
+// runs reports whether a command of the call may run a file of that name: its name stands in the payload, or in a
+// script or skill that was told. Some programs read files that a command need not name.
 func (r *rule) runs(base string) bool {
 	var by []string
 	switch base {

@@ -133,10 +133,12 @@ func tree() map[string]string {
 		"~/p/other.sh": "other", "~/p/in.sh": "-> ~/p/run.sh", "~/p/out.sh": "-> ~/.ssh/id_ed25519",
 		"~/p/diary.sh": "-> ~/diary.txt", "~/p/up": "-> ~/.ssh", "~/.ssh/id_ed25519": "secret key", "~/.ssh/config": "secret",
 		"~/.bashrc": "secret", "~/diary.txt": "secret diary", "~/q/run.sh": "secret of another project",
-		"~/.claude/settings.json": "{}", "~/.claude/skills/a/SKILL.md": "skill", "~/.claude/skills/b": "-> ~/.agents/skills/b",
+		"~/.claude/settings.json": "{}", "~/.claude/skills/a/SKILL.md": "skill",
+		"~/.claude/skills/b":          "-> ~/.agents/skills/b",
 		"~/.agents/skills/b/SKILL.md": "skill b", "~/.claude/skills/c/SKILL.md": "-> ~/diary.txt",
-		"~/.claude/commands/x/y.md": "command", "~/.claude/agents/z.md": "agent", "~/.claude/.credentials.json": "secret token",
-		"~/.claude/commands/key.md": "-> ~/.ssh/id_ed25519", "~/.claude/history.jsonl": "secret history",
+		"~/.claude/commands/x/y.md": "command", "~/.claude/agents/z.md": "agent",
+		"~/.claude/.credentials.json": "secret token",
+		"~/.claude/commands/key.md":   "-> ~/.ssh/id_ed25519", "~/.claude/history.jsonl": "secret history",
 		"~/.claude/plugins/m/pl/commands/c.md": "plugin", "~/.claude/plugins/m/pl/config.json": "secret",
 		"~/.claude/skills/a/notes.txt": "secret", "~/p/.claude/settings.json": "-> ~/.aws/settings.json",
 		"~/p/.claude/settings.local.json": "{1}", "~/p/.claude/skills/s/SKILL.md": "-> ~/.claude/skills/a/SKILL.md",
@@ -153,7 +155,9 @@ func tree() map[string]string {
 // Each row is a request of a daemon, its purpose and the answer.
 func TestRule(t *testing.T) {
 	w := newWorld(t, tree())
-	question := w.commands("sh run.sh; ./in.sh; sh out.sh diary.sh; . .env; python3 -m sub.deep; sh up/id_ed25519; sh ../q/run.sh; sh sub; make")
+	question := w.commands(
+		"sh run.sh; ./in.sh; sh out.sh diary.sh; . .env; python3 -m sub.deep; sh up/id_ed25519; sh ../q/run.sh; sh sub; make",
+	)
 	for _, c := range []struct {
 		purpose files.Purpose
 		path    string
@@ -260,7 +264,10 @@ func TestProjects(t *testing.T) {
 	}
 	// An environment that names another home opens nothing: the system knows the one that counts, too. Here the test's own
 	// user has none of these files, so that the rule is shown with the home that it would find.
-	r := w.teller(w.commands("sh id_ed25519"), map[string]string{"HOME": "/nonexistent", "CLAUDE_CONFIG_DIR": w.at("~/.ssh")})
+	r := w.teller(
+		w.commands("sh id_ed25519"),
+		map[string]string{"HOME": "/nonexistent", "CLAUDE_CONFIG_DIR": w.at("~/.ssh")},
+	)
 	for p := files.Script; p <= files.Transcript; p++ {
 		if got := read(r, p, w.at("~/.ssh/id_ed25519")); got != "(untold)" {
 			t.Errorf("%d: %q", p, got)
@@ -272,13 +279,18 @@ func TestProjects(t *testing.T) {
 func TestQuestionsThatNameNothing(t *testing.T) {
 	w := newWorld(t, tree())
 	invocation := w.frame(daemonapi.FrameInvoke, []byte(`{"phase":"pre_tool","runtime":"claude-code","transcript_path":"`+
-		w.at("~/.claude/projects/p/s.jsonl")+`","cwd":"`+w.at("~/p")+`","action":{"tool":"exec","args":{"command":"sh run.sh"}}}`))
+		w.at(
+			"~/.claude/projects/p/s.jsonl",
+		)+`","cwd":"`+w.at("~/p")+`","action":{"tool":"exec","args":{"command":"sh run.sh"}}}`))
 	if got := read(w.teller(invocation, nil), files.Script, w.at("~/p/run.sh")); got != "run" {
 		t.Errorf("%q", got)
 	}
 	questions := map[string][]byte{"an invocation": invocation, "nothing": nil,
-		"two directories": w.frame(daemonapi.FrameEvent, daemonapi.AppendEvent(nil, claudeCode, "", []byte(`{"cwd":"/","cwd":"`+
-			w.at("~/p")+`","x":"run.sh"}`))),
+		"two directories": w.frame(
+			daemonapi.FrameEvent,
+			daemonapi.AppendEvent(nil, claudeCode, "", []byte(`{"cwd":"/","cwd":"`+
+				w.at("~/p")+`","x":"run.sh"}`)),
+		),
 		"another runtime": w.frame(daemonapi.FrameEvent, daemonapi.AppendEvent(nil, "codex", "", []byte(`{"cwd":"/"}`)))}
 	for name, q := range questions {
 		r := w.teller(q, nil)
@@ -302,7 +314,8 @@ func TestLists(t *testing.T) {
 	w.put("~/p/.claude/skills/loop", "-> ~/p/.claude/skills")
 	r := w.teller(w.commands("ls"), nil)
 	for pattern, want := range map[string][]string{
-		"~/.claude/skills/*/SKILL.md":                     {"~/.claude/skills/a/SKILL.md", "~/.claude/skills/b/SKILL.md", "~/.claude/skills/c/SKILL.md"},
+		"~/.claude/skills/*/SKILL.md": {"~/.claude/skills/a/SKILL.md", "~/.claude/skills/b/SKILL.md",
+			"~/.claude/skills/c/SKILL.md"},
 		"~/.claude/commands/x/*.md":                       {"~/.claude/commands/x/y.md"},
 		"~/p/*/.claude/skills/*/SKILL.md":                 {"~/p/lib/.claude/skills/l/SKILL.md"},
 		"~/p/*/*/.claude/skills/l/SKILL.md":               {},
@@ -399,8 +412,8 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-// What a program reads without being told its name is told where the call runs that program, and what a script or a skill
-// runs is told after it. After a call nothing is told as a script: the payload holds what the call has printed.
+// What a program reads without being told its name is told where the call runs that program, and what a script or a
+// skill runs is told after it. After a call nothing is told as a script: the payload holds what the call has printed.
 func TestFilesThatNeedNotBeNamed(t *testing.T) {
 	w := newWorld(t, map[string]string{"~/p/Makefile": "all:", "~/p/package.json": "{}", "~/p/justfile": "all:",
 		"~/p/pkg/__main__.py": "main", "~/p/a.sh": "sh b.sh", "~/p/b.sh": "echo", "~/.claude/skills/s/SKILL.md": "!`sh c.sh`",
@@ -607,7 +620,8 @@ func TestSwappedLinks(t *testing.T) {
 func TestSays(t *testing.T) {
 	for text, want := range map[string]bool{
 		"sh .env": true, "./.env": true, ". .env;": true, ".env": true, "sh .env.": true, `"X/.env"`: true, "<.env": true,
-		"process.env": false, ".env.local": false, "x.env": false, ".environ": false, "-.env": false, "": false, ".env-old": false,
+		"process.env": false, ".env.local": false, "x.env": false, ".environ": false, "-.env": false, "": false,
+		".env-old":            false,
 		"process.env sh .env": true, "é.env": false,
 	} {
 		if got := says([]byte(text), ".env", ".-"); got != want {

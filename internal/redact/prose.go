@@ -97,8 +97,8 @@ type fourGroups struct {
 
 const lenGroups = len("abcd efgh ijkl mnop")
 
-// at returns the end of four groups at or behind s[at:] in the same sentence; 0: there are none. Precondition: no letter
-// stands before s[at].
+// at returns the end of four groups at or behind s[at:] in the same sentence; 0: there are none. Precondition: no
+// letter stands before s[at].
 func (g *fourGroups) at(s string, at int) int {
 	if at >= g.from && (g.to > 0 && at <= g.to-lenGroups || g.to == 0 && at < g.end) {
 		return g.to

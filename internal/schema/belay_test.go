@@ -30,7 +30,8 @@ hooks:
   module: hooks/file.wasm
   digest: sha256:08331020c18afccb52589dc1462b92d417f8b97ad1d1bc3ce7cff466f6de6cc4
   capabilities: ["rewrite:/args", http_request]
-  http: {hosts: ["api.example:443"], methods: [GET], addresses: [10.1.0.0/16], response_headers: [x-a], max_bytes: 1000, timeout_ms: 500}
+  http: {hosts: ["api.example:443"], methods: [GET], addresses: [10.1.0.0/16], response_headers: [x-a], max_bytes: 1000,
+         timeout_ms: 500}
   config_file: options.yaml
   config_file_optional: true
   disabled: true
@@ -61,7 +62,8 @@ events:
   high_water: /var/lib/marks
 mcp:
   servers:
-    github: {command: [/usr/bin/server, --stdio], env: [TOKEN], cwd: /srv, tools: [search], timeout_ms: 100, max_result_bytes: 1000}
+    github: {command: [/usr/bin/server, --stdio], env: [TOKEN], cwd: /srv, tools: [search], timeout_ms: 100,
+             max_result_bytes: 1000}
     far: {url: "https://mcp.example/x", headers: {authorization: "env:TOKEN"}, tools: ["*"], pins: {find: "sha256:0000000000000000000000000000000000000000000000000000000000000000"}, reach: {net: ["mcp.example:443"]}}
 tools: {results: raw}
 require_lease:

@@ -38,9 +38,8 @@ func IsOwn(name string) bool {
 		name = file[1:] // see lockName
 	}
 	switch name {
-	case "belay.yaml", "trust.yaml", "denials.json", "revision.json", "clock.json", "upgrades.json", "tools.json", "belay.db",
-		"belay.sock", "frame.sock", "belay.lock",
-		"spool.jsonl", "spool.reserve", "keys", "cache", "blobs":
+	case "belay.yaml", "trust.yaml", "denials.json", "revision.json", "clock.json", "upgrades.json", "tools.json",
+		"belay.db", "belay.sock", "frame.sock", "belay.lock", "spool.jsonl", "spool.reserve", "keys", "cache", "blobs":
 		return true
 	}
 	return strings.HasPrefix(name, "belay.db-") || strings.HasPrefix(name, "spool.jsonl.")

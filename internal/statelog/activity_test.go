@@ -16,7 +16,10 @@ func TestActivity(t *testing.T) {
 	of := func(runtime, session string, at time.Time) phases.Event {
 		return phases.Event{Runtime: runtime, Session: session, Time: at}
 	}
-	a.note([]phases.Event{of("codex", "1", t0), of("codex", "1", t0), of("codex", "2", t0), of("", "", t0.Add(time.Second))}, 7)
+	a.note(
+		[]phases.Event{of("codex", "1", t0), of("codex", "1", t0), of("codex", "2", t0), of("", "", t0.Add(time.Second))},
+		7,
+	)
 	a.note([]phases.Event{of("cursor", "1", t0.Add(10*time.Minute))}, 11)
 	if seq, at := a.Newest(); seq != 11 || !at.Equal(t0.Add(10*time.Minute)) {
 		t.Error(seq, at)

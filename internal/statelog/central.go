@@ -26,7 +26,12 @@ func PostgresOptions(p *config.Postgres, version string) postgres.Options {
 
 // openCentral opens the store that kernels share, as the kernel of belay.yaml, whose log key signs, with its high-water
 // mark: markIn is the directory of it, "" means the usual one. A database that went back is no error; see OpenDatabase.
-func (s *Storage) openCentral(ctx context.Context, p *config.Postgres, key *eventlog.Key, markIn string) (*Database, error) {
+func (s *Storage) openCentral(
+	ctx context.Context,
+	p *config.Postgres,
+	key *eventlog.Key,
+	markIn string,
+) (*Database, error) {
 	o := &s.o
 	d, with := &Database{where: central(p)}, PostgresOptions(p, o.Version)
 	with.CheckpointKey = key.Verifier()

@@ -94,7 +94,7 @@ func HasNone(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// Latches, Approvals and Leases return rows as kernel.Store does. They show what is stored: nothing may be
+// Latches returns rows as kernel.Store does; Approvals and Leases do so, too. They show what is stored: nothing may be
 // decided on them, since neither the log nor a clock is asked.
 func (r *ReadOnly) Latches(ctx context.Context) ([]kernel.Latch, error) { return r.store.Latches(ctx) }
 

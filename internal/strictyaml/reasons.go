@@ -106,8 +106,16 @@ func typeName(t reflect.Type) string {
 		return "true or false"
 	case reflect.String:
 		return "a text"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16,
-		reflect.Uint32, reflect.Uint64:
+	case reflect.Int,
+		reflect.Int8,
+		reflect.Int16,
+		reflect.Int32,
+		reflect.Int64,
+		reflect.Uint,
+		reflect.Uint8,
+		reflect.Uint16,
+		reflect.Uint32,
+		reflect.Uint64:
 		return "a whole number"
 	case reflect.Float32, reflect.Float64:
 		return "a number"

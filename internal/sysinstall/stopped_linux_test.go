@@ -464,7 +464,10 @@ func TestAnUpgradeAfterAKilledOneIsPutBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		silent := errors.New("connection refused")
-		if err := p.Upgrade(context.Background(), &recorded{}, func(context.Context) error { return silent }); !errors.Is(err, silent) {
+		if err := p.Upgrade(context.Background(), &recorded{}, func(context.Context) error { return silent }); !errors.Is(
+			err,
+			silent,
+		) {
 			t.Errorf("after %d changes: %v", n, err)
 		}
 		for _, name := range Programs() {

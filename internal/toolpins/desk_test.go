@@ -162,7 +162,8 @@ func TestChangedDefinitionIsHeldBack(t *testing.T) {
 		!strings.Contains(c.Tools[0].Now, "sends all of it") || strings.Contains(c.Tools[0].Was, "sends") {
 		t.Errorf("shown: %+v %v", c, err)
 	}
-	if w, err := toolpins.Waits(dir); err != nil || len(w) != 1 || w[0].Changes[0] != "the definition of the tool read changed" {
+	if w, err := toolpins.Waits(dir); err != nil || len(w) != 1 ||
+		w[0].Changes[0] != "the definition of the tool read changed" {
 		t.Errorf("waits: %+v %v", w, err)
 	}
 	if err := decide(t, d, p, approvals.Approve); err != nil || p.items[0].State != approvals.Consumed {

@@ -97,8 +97,8 @@ func (d *Denial) check() error {
 	return err
 }
 
-// maxTold bounds an entry that other kernels do not know of yet, in bytes as it is told. The table that they share takes
-// 32 KiB, and texts grow where a part of them is redacted.
+// maxTold bounds an entry that other kernels do not know of yet, in bytes as it is told. The table that they share
+// takes 32 KiB, and texts grow where a part of them is redacted.
 const maxTold = 28 << 10
 
 // fits looks at an entry that is about to be written: the file is read strictly, and a row of the shared table has a

@@ -107,7 +107,8 @@ func TestDenialsOfAllKernels(t *testing.T) {
 	if err := os.Remove(policy); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, trust.DenialsFile), []byte(`{"version":1,"denials":[{}]}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, trust.DenialsFile), []byte(`{"version":1,"denials":[{}]}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	v.Refresh()

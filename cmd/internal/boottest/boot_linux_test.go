@@ -328,7 +328,11 @@ func killed(m *machine) {
 # many AGENT N: asks N questions, one after the other, and keeps the answers.
 i=0
 while [ $i -lt "$2" ]; do
-	printf '{"session_id":"k","transcript_path":"/t","cwd":"/","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"rm -rf / # %s-%s."},"tool_use_id":"%s-%s"}' "$1" $i "$1" $i |
+	{
+		printf '{"session_id":"k","transcript_path":"/t","cwd":"/","hook_event_name":"PreToolUse",'
+		printf '"tool_name":"Bash","tool_input":{"command":"rm -rf / # %s-%s."},' "$1" $i
+		printf '"tool_use_id":"%s-%s"}' "$1" $i
+	} |
 		belay-hook --runtime claude-code >"$HOME/answer-$1-$i" 2>&1
 	i=$((i + 1))
 done

@@ -74,7 +74,8 @@ func toolServers(m *machine) {
 	}
 	for property, want := range map[string]string{"User": "belay-tools", "NoNewPrivileges": "yes",
 		"CapabilityBoundingSet": "",
-		"ProtectSystem":         "strict", "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateIPC": "yes", "ProtectProc": "invisible",
+		"ProtectSystem":         "strict", "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateIPC": "yes",
+		"ProtectProc":        "invisible",
 		"RestrictNamespaces": "yes", "MemoryDenyWriteExecute": "no", "KillMode": "mixed", "TasksMax": "256",
 		"MemoryMax": strconv.Itoa(1 << 30), "Slice": "belay-tools.slice"} {
 		if got := m.show(units[0], property); got != want {

@@ -27,7 +27,8 @@ import (
 // can tell 3 from 1; "belay-hook" and "xbelay-hook" are the small program, "belay-eval" the one that decides without a daemon; "sigstore-kms-scripted" is a key
 // management service; "sql FILE TEXT…" does to a database what another program could
 // (events are JSON then, where a statement changes them), "sqlite-copy
-// backup|restore FILE OTHER" what .backup and .restore do; "pgsql TEXT…" does to $SCHEMA what the owner of the database could.
+// backup|restore FILE OTHER" what .backup and .restore do; "pgsql TEXT…" does to $SCHEMA what the owner of the database
+// could.
 func TestMain(m *testing.M) {
 	if alone.IsCompiler(os.Args) { // of the commands below, as of the program itself
 		os.Exit(alone.Compile(os.Stdin, os.Stdout, os.Stderr))

@@ -50,13 +50,15 @@ func TestDoctorInSystemMode(t *testing.T) {
 		"contact warn":     "not told whom to call",
 		"daemon fail":      "",
 	} {
-		if f, ok := got[key]; !ok || !strings.Contains(f.Text, says) || f.Status != "ok" && !strings.Contains(f.Advice, "Root: ") {
+		if f, ok := got[key]; !ok || !strings.Contains(f.Text, says) || f.Status != "ok" && !strings.Contains(f.Advice,
+			"Root: ") {
 			t.Errorf("%s: %+v", key, f)
 		}
 	}
 	app, _ = systemApp(t, 1000, t.TempDir(), system.Config{})
 	app.LoadSystem = func() (*system.Config, error) {
-		return nil, &system.Error{Path: "/etc/belay/system.yaml", Reason: "can be written by others than root", Class: system.ErrUntrusted}
+		return nil, &system.Error{Path: "/etc/belay/system.yaml", Reason: "can be written by others than root",
+			Class: system.ErrUntrusted}
 	}
 	if f := rows(app)["system.yaml fail"]; !strings.Contains(f.Text, "can be written by others") ||
 		!strings.Contains(f.Advice, "root has mended it") {

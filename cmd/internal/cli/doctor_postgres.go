@@ -11,8 +11,8 @@ import (
 	"github.com/belay-hooks/belay/internal/store/postgres"
 )
 
-// examinePostgres says how the database stands that kernels share. It looks on a connection of its own and takes no name,
-// so that it says the same beside a daemon and without one.
+// examinePostgres says how the database stands that kernels share. It looks on a connection of its own and takes no
+// name, so that it says the same beside a daemon and without one.
 func examinePostgres(ctx context.Context, p *config.Postgres) []finding {
 	facts := postgres.Examine(ctx, statelog.PostgresOptions(p, ""))
 	rows := databaseRows{facts: &facts, kernel: p.Kernel, now: time.Now()}

@@ -9,11 +9,13 @@ import (
 	"github.com/belay-hooks/belay/internal/store/postgres"
 )
 
-// Each thing that is not as it should be with the database that kernels share is a row of its own, which says what to do.
+// Each thing that is not as it should be with the database that kernels share is a row of its own, which says what to
+// do.
 func TestRowsOfADatabase(t *testing.T) {
 	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
 	good := func() *postgres.Facts {
-		return &postgres.Facts{Where: "db.example/belay", Server: "15.14", FSync: "on", FullPages: "on", Commit: "on", Have: 4,
+		return &postgres.Facts{Where: "db.example/belay", Server: "15.14", FSync: "on", FullPages: "on", Commit: "on",
+			Have: 4,
 			Want: 4, Rights: postgres.Rights{Role: "build"}, Clock: 20 * time.Millisecond, Max: 103, InUse: 10, Reserved: 3,
 			Readers: 4, Holder: &postgres.Holder{Held: true, Host: "h", Version: "v", Heard: time.Second}, Synchronous: "one",
 			Replicas: []postgres.Replica{{Name: "one", State: "streaming", Sync: "sync"}},

@@ -9,7 +9,8 @@ import (
 	"github.com/belay-hooks/belay/internal/statelog"
 )
 
-// examineLeftover tells of an old belay.db beside a belay.yaml that names a store which kernels share; nil: there is none.
+// examineLeftover tells of an old belay.db beside a belay.yaml that names a store which kernels share; nil: there is
+// none.
 func examineLeftover(ctx context.Context, dir string, file *config.File) *finding {
 	events, err := statelog.LeftOver(ctx, dir, file)
 	if events == 0 && err == nil {

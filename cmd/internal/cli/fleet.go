@@ -95,7 +95,8 @@ func (a *App) printOverview(all *fleet.Overview) {
 		if !k.Newest.IsZero() {
 			last = k.Newest.Local().Format(time.DateTime)
 		}
-		t.row(safe(k.Name), conditionText(colors, k.State), flagged(k.Version, k.Outdated), flagged(policyText(k.Policy), k.Deviates),
+		t.row(safe(k.Name), conditionText(colors, k.State), flagged(k.Version, k.Outdated), flagged(policyText(k.Policy),
+			k.Deviates),
 			strconv.FormatInt(k.Events, 10), last, strconv.FormatInt(k.Lag, 10), agentsText(k.Agents), heardText(k.Heard),
 			safe(k.Host))
 	}

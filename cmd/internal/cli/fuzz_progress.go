@@ -10,8 +10,8 @@ import (
 // pipedProgress is the time between two lines of progress where standard output is no terminal.
 const pipedProgress = 10 * time.Second
 
-// fuzzProgress tells how far a search is: on a terminal in one line that is written over, else in a line now and then, so
-// that a log shows that it goes on.
+// fuzzProgress tells how far a search is: on a terminal in one line that is written over, else in a line now and then,
+// so that a log shows that it goes on.
 func (a *App) fuzzProgress(options fuzzOptions) func(fuzz.Progress) {
 	if a.Terminal {
 		return func(p fuzz.Progress) { fmt.Fprintf(a.Err, "\r\x1b[K%s", progressText(options, p)) }

@@ -10,8 +10,8 @@ import (
 	"github.com/belay-hooks/belay/internal/prose"
 )
 
-// Help texts can be read: no sentence is longer than a reader can hold, no line wider than a terminal, and no word hides
-// what it means. Lines that are indented are commands, tables and examples, and no prose.
+// Help texts can be read: no sentence is longer than a reader can hold, no line wider than a terminal, and no word
+// hides what it means. Lines that are indented are commands, tables and examples, and no prose.
 func TestHelpCanBeRead(t *testing.T) {
 	sentences := 0
 	check := func(at, text string) {

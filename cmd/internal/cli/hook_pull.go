@@ -144,7 +144,8 @@ func writePulled(path string, module []byte, force bool) error {
 // fetchToInstall fetches the hook that command, such as `belay hook install`, is given as oci://…. It
 // takes only a digest: a tag can move, unnoticed, between looking at a hook and
 // installing it.
-func (a *App) fetchToInstall(ctx context.Context, command, target string, o registryOptions, quiet bool) (*oci.Pulled, error) {
+func (a *App) fetchToInstall(ctx context.Context, command, target string, o registryOptions, quiet bool) (*oci.Pulled,
+	error) {
 	ref, err := parseRegistry(target)
 	if err != nil {
 		return nil, err

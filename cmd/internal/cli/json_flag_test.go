@@ -10,7 +10,8 @@ import (
 // Every command that does something has --json, so that a script never has to read a table.
 func TestEveryCommandPrintsJSON(t *testing.T) {
 	// These print the commands below them and nothing else.
-	groups := []string{"belay", "belay config", "belay conform", "belay events", "belay fleet", "belay hook", "belay system", "belay latch",
+	groups := []string{"belay", "belay config", "belay conform", "belay events", "belay fleet", "belay hook",
+		"belay system", "belay latch",
 		"belay lease", "belay reviewer", "belay reviewer sign", "belay reviewer sign config",
 		"belay reviewer sign events", "belay reviewer sign latch", "belay rules", "belay trust"}
 	commands := 0

@@ -53,8 +53,8 @@ type exampleContainer struct {
 	Args    []string `json:"args"`
 }
 
-// The scripts of the Kubernetes example bring belay.yaml, the login and the agent's files to where belay and belay-hook take
-// them: with the owner and the mode that they demand. belay.yaml is one of this belay, and names the pod.
+// The scripts of the Kubernetes example bring belay.yaml, the login and the agent's files to where belay and belay-hook
+// take them: with the owner and the mode that they demand. belay.yaml is one of this belay, and names the pod.
 func TestKubernetesScripts(t *testing.T) {
 	var config1, secret example
 	kubernetesFile(t, "configmap.yaml", &config1)

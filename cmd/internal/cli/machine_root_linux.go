@@ -24,7 +24,8 @@ func (a *App) asDaemon(dir string) error {
 	}
 	owner, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok || owner.Uid == 0 {
-		return failure(safe(a.places().State)+" does not belong to the daemon's user", "`belay system status` says what to do.")
+		return failure(safe(a.places().State)+" does not belong to the daemon's user",
+			"`belay system status` says what to do.")
 	}
 	if err := dropTo(int(owner.Uid), int(owner.Gid)); err != nil {
 		return failureBy(fmt.Errorf("root's rights cannot be dropped: %w", err), "")

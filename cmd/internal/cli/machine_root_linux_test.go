@@ -18,7 +18,8 @@ func TestIsInside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"in": at("state/users/1"), "state/users/2": at("else"), "none": at("state/new")} {
+	for link, to := range map[string]string{"in": at("state/users/1"), "state/users/2": at("else"),
+		"none": at("state/new")} {
 		if err := os.Symlink(to, at(link)); err != nil {
 			t.Fatal(err)
 		}

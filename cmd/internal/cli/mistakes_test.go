@@ -26,8 +26,8 @@ import (
 var updateMistakes = flag.Bool("update-mistakes", false, "write what the mistakes of testdata/mistakes give anew")
 
 // Each file of testdata/mistakes is one mistake that people make: files, commands that come before, and the mistake, as
-// the last command. Its member "output" is what belay says to that. Its first lines name who makes the mistake, and which
-// words of the message say what is wrong, where, and what to do next.
+// the last command. Its member "output" is what belay says to that. Its first lines name who makes the mistake, and
+// which words of the message say what is wrong, where, and what to do next.
 //
 //	belay ARGS…            a command; only the last one may fail
 //	stdin FILE             what the next command reads

@@ -9,8 +9,8 @@ import (
 	"github.com/belay-hooks/belay/internal/files"
 )
 
-// nextStep says what to do about an error that brings no advice of its own: by its cause, where the cause is one that the
-// system names, and else how the command is used and what looks for faults.
+// nextStep says what to do about an error that brings no advice of its own: by its cause, where the cause is one that
+// the system names, and else how the command is used and what looks for faults.
 func (a *App) nextStep(err error) string {
 	var e *exitError
 	switch {

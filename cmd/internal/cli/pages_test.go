@@ -118,8 +118,8 @@ func pageParams(dir string) testscript.Params {
 	}}
 }
 
-// Every binding of a page, as the belay.yaml that it is a part of, leaves no hook that blocks. A module by its digest is
-// one that the reader has.
+// Every binding of a page, as the belay.yaml that it is a part of, leaves no hook that blocks. A module by its digest
+// is one that the reader has.
 func TestBindingsOfPagesAreReady(t *testing.T) {
 	bindings := 0
 	dir := t.TempDir()
@@ -155,7 +155,8 @@ func TestBindingsOfPagesAreReady(t *testing.T) {
 	testscript.Run(t, pageParams(dir))
 }
 
-// statusScript runs the commands of a block in the directory in which the block before ended, stops at the first that fails, and compares the status.
+// statusScript runs the commands of a block in the directory in which the block before ended, stops at the first that
+// fails, and compares the status.
 const statusScript = `-- status.sh --
 test ! -e "$WORK/cwd" || cd "$(cat "$WORK/cwd")"
 sh -e -c 'trap "pwd >\"$WORK/cwd\"" EXIT; . "$WORK/$0"' "$1"

@@ -19,9 +19,9 @@ import (
 // postgresVariable names the DSN of the tests' PostgreSQL; scripts/test-postgres sets it.
 const postgresVariable = "BELAY_TEST_POSTGRES"
 
-// givePostgres gives a script whose name begins with postgres_ the DSN and a schema of its own, which goes with the test.
-// KERNEL_DSN and AUDITOR_DSN have logins of their roles, which may do what "pgsql grants" grants them. Other scripts know of
-// no PostgreSQL.
+// givePostgres gives a script whose name begins with postgres_ the DSN and a schema of its own, which goes with the
+// test. KERNEL_DSN and AUDITOR_DSN have logins of their roles, which may do what "pgsql grants" grants them. Other
+// scripts know of no PostgreSQL.
 func givePostgres(t *testing.T, env *testscript.Env) {
 	dsn := os.Getenv(postgresVariable)
 	name, wants := strings.CutPrefix(filepath.Base(env.WorkDir), "script-postgres_")

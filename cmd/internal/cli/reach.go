@@ -23,9 +23,11 @@ func reaches() map[string]reach {
 	for kind, names := range map[reach][]string{
 		reachDaemon: {"approvals approve", "approvals deny", "approvals list", "approvals show", "approvals wait",
 			"approvals watch", "config accept", "config effective", "config user",
-			"events compact", "events export", "events query", "events reconcile", "events report", "events show", "events tail", "hook list", "hook propose", "latch clear", "latch list",
+			"events compact", "events export", "events query", "events reconcile", "events report", "events show", "events tail",
+			"hook list", "hook propose", "latch clear", "latch list",
 			"lease check", "lease list", "lease mint", "lease revoke", "lease show", "lease verify", "reload", "status"},
-		reachOwn: {"events key", "events prove", "hook disable", "hook enable", "hook enforce", "hook install", "hook observe",
+		reachOwn: {"events key", "events prove", "hook disable", "hook enable", "hook enforce", "hook install",
+			"hook observe",
 			"hook remove", "hook upgrade", "init", "recover", "trust add-identity",
 			"trust add-key", "trust check", "trust deny", "trust init", "trust list"},
 		reachFiles: {"", "__complete", "__completeNoDesc", "completion", "conform host", "conform sdk", "conform serve",
@@ -36,7 +38,8 @@ func reaches() map[string]reach {
 			"system upgrade", "test", "trust generate-key"},
 		// A reviewer signs with a key of their own, and reads the configuration only to find it. record takes from the
 		// daemon, or plays what is given to it.
-		reachFlags: {"connect", "doctor", "eval", "events verify", "fleet status", "record", "reviewer init", "reviewer list", "reviewer sign config accept",
+		reachFlags: {"connect", "doctor", "eval", "events verify", "fleet status", "record", "reviewer init", "reviewer list",
+			"reviewer sign config accept",
 			"reviewer sign draft", "reviewer sign events compact", "reviewer sign latch clear", "reviewer sign record",
 			"reviewer sign recover", "serve"},
 	} {

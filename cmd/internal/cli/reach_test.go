@@ -76,7 +76,8 @@ func TestCommandsOnOwnStateAreRefusedInSystemMode(t *testing.T) {
 
 // Commands for authors go on without the daemon.
 func TestCommandsOfAuthorsNeedNoDaemonInSystemMode(t *testing.T) {
-	for _, args := range [][]string{{"schema", "belay"}, {"redact"}, {"hook", "new", "guard", "--lang", "go", "--dir", "DIR"},
+	for _, args := range [][]string{{"schema", "belay"}, {"redact"}, {"hook", "new", "guard", "--lang", "go", "--dir",
+		"DIR"},
 		{"test", "--help"}, {"completion", "bash"}, {"disconnect", "claude-code", "--yes"}} {
 		app, out := systemApp(t, 1000, t.TempDir(), system.Config{})
 		for n, a := range args {
@@ -104,8 +105,10 @@ func TestConnectInSystemMode(t *testing.T) {
 		says  string
 	}{
 		{[]string{"connect", "claude-code", "--yes"}, 1000, false, ExitError, "`sudo belay system connect claude-code`"},
-		{[]string{"--state", "/s", "connect", "codex", "--yes"}, 1000, false, ExitError, "root connects codex by managed settings"},
-		{[]string{"connect", "openclaw", "--yes", "--daemon", "/d"}, 1000, false, ExitError, "its own daemon decides, and no other"},
+		{[]string{"--state", "/s", "connect", "codex", "--yes"}, 1000, false, ExitError,
+			"root connects codex by managed settings"},
+		{[]string{"connect", "openclaw", "--yes", "--daemon", "/d"}, 1000, false, ExitError,
+			"its own daemon decides, and no other"},
 		{[]string{"--state", "/s", "connect", "codex", "--managed", "--yes"}, 0, false, ExitError, "does not count"},
 		{[]string{"connect", "cursor", "--yes", "--hook", hook}, 1000, false, ExitOK, "cursor asks belay about each event"},
 	} {
@@ -119,7 +122,8 @@ func TestConnectInSystemMode(t *testing.T) {
 	}
 }
 
-// A directory that names another daemon counts as far as a state directory does: for root, and where system.yaml says so.
+// A directory that names another daemon counts as far as a state directory does: for root, and where system.yaml says
+// so.
 func TestAnotherDaemonCountsAsAStateDirectory(t *testing.T) {
 	const payload = `{"session_id":"s","transcript_path":"/t","cwd":"/","hook_event_name":"PreToolUse","tool_name":"Bash",` +
 		`"tool_input":{"command":"ls"},"tool_use_id":"t"}`

@@ -227,7 +227,8 @@ func examineMark(mark *statelog.HighWater, file *config.File) *finding {
 		return &finding{Check: "high water", Status: "fail", Red: true, Text: "ROLLBACK: " + mark.Problem,
 			Advice: "Every action is blocked. Put the newest " + newest(mark) + " back, or `belay recover`. " + recoverProof(file)}
 	case mark.Problem != "":
-		return &finding{Check: "high water", Status: "fail", Red: true, Text: mark.Of() + " has no high-water mark: " + mark.Problem,
+		return &finding{Check: "high water", Status: "fail", Red: true,
+			Text:   mark.Of() + " has no high-water mark: " + mark.Problem,
 			Advice: "A database that is restored or removed is not noticed. Name a directory in belay.yaml: events: {high_water: DIR}"}
 	case mark.Seq == 0:
 		return &finding{Check: "high water", Status: "ok", Text: "begins with the first event, in " + mark.Path}

@@ -10,8 +10,8 @@ import (
 	"github.com/belay-hooks/belay/internal/system"
 )
 
-// On a machine in system mode an ordinary user makes the key of a reviewer, which lies in their home. What is printed is
-// what root writes, and then the key signs.
+// On a machine in system mode an ordinary user makes the key of a reviewer, which lies in their home. What is printed
+// is what root writes, and then the key signs.
 func TestReviewersInSystemMode(t *testing.T) {
 	app, out := systemApp(t, 1000, t.TempDir(), system.Config{Reviewers: map[string][]string{"*": {"carol"}}})
 	app.Places.Config = t.TempDir()

@@ -34,8 +34,8 @@ stdout '^rules +1.0.0 +sandboxed .* ready$'
 	{shows: []string{`^hook +rules 1.0.0$`, `few-fetches +pre_tool +limit`, `state_put`}},
 }
 
-// Each block of commands and YAML of docs/RULES.md is taken as it stands, and does what the page says. One that is marked
-// with what it needs beyond belay is not run.
+// Each block of commands and YAML of docs/RULES.md is taken as it stands, and does what the page says. One that is
+// marked with what it needs beyond belay is not run.
 func TestWalkThroughRules(t *testing.T) {
 	doc, err := os.ReadFile("../../../docs/RULES.md")
 	if err != nil {

@@ -37,7 +37,8 @@ func adapterFor(name string) (adapters.Adapter, error) {
 // --verdict the answer is in belay's own form, and so are its failures. A shell that completes such a
 // command asks for words, and no runtime waits.
 func runtimeOf(args []string) (name string, asked bool) {
-	if completes(args) || !slices.Contains(args, "eval") || slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+	if completes(args) || !slices.Contains(args, "eval") || slices.Contains(args, "--help") || slices.Contains(args,
+		"-h") {
 		return "", false
 	}
 	if slices.Contains(args, "--verdict") || slices.Contains(args, "--verdict=true") {

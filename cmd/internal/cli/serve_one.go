@@ -20,7 +20,8 @@ type served struct {
 	server *server.Server
 }
 
-// openServed opens a state directory and its addresses. Members of o that every daemon has in common are filled in here.
+// openServed opens a state directory and its addresses. Members of o that every daemon has in common are filled in
+// here.
 func (a *App) openServed(ctx context.Context, log *slog.Logger, tel *telemetry.Telemetry, options serveOptions,
 	o server.Options) (*served, error) {
 	recorders := new(server.Recorders)

@@ -92,7 +92,8 @@ func (a *App) serveSystem(ctx context.Context, options serveOptions, log *slog.L
 	m.configs.seen = m.events.Believes
 	defer m.logUntilEnd(ctx)()
 	m.measure(ctx)
-	f := front.New(front.Options{HTTP: http, Frames: frames, Config: m.configs.now, Open: m.open, Known: m.known, Has: m.has,
+	f := front.New(front.Options{HTTP: http, Frames: frames, Config: m.configs.now, Open: m.open, Known: m.known,
+		Has:  m.has,
 		Held: m.spaces.held, Refused: m.events.Refused, Logger: log})
 	fmt.Fprintf(a.Err, "belay: serving the users of this machine on %s\n", safe(m.places.Run))
 	reload := func(context.Context) error { return m.derive() }
@@ -206,8 +207,8 @@ type systemConfigs struct {
 	at     time.Time
 }
 
-// now returns what the last look has found, and looks by itself only where watch, which does so each second, is late. The
-// result is the same pointer while the file is the same.
+// now returns what the last look has found, and looks by itself only where watch, which does so each second, is late.
+// The result is the same pointer while the file is the same.
 func (c *systemConfigs) now() (*system.Config, error) {
 	c.mu.Lock()
 	config, err, age := c.config, c.err, time.Since(c.at)
@@ -250,7 +251,8 @@ func (m *machine) known() (int, error) {
 }
 
 // open makes the server of a user.
-func (m *machine) open(ctx context.Context, uid int, config *system.Config, http, frames net.Listener) (front.Tenant, error) {
+func (m *machine) open(ctx context.Context, uid int, config *system.Config, http, frames net.Listener) (front.Tenant,
+	error) {
 	dir := system.UserDir(m.places.State, uid)
 	known := m.has(uid)
 	if err := m.spaces.look(uid, config); err != nil {
@@ -325,8 +327,8 @@ func nameOf(uid int) string {
 	return number
 }
 
-// tenantHome is what ~ stands for in a tenant's paths: the tenant's home, never the daemon's. A user of whom the machine
-// knows no home has none. Without a tenant it is "".
+// tenantHome is what ~ stands for in a tenant's paths: the tenant's home, never the daemon's. A user of whom the
+// machine knows no home has none. Without a tenant it is "".
 func tenantHome(t *server.Tenant) string {
 	if t == nil {
 		return ""

@@ -155,8 +155,8 @@ func (u *userConfig) derived(s layers.Sources) (*layers.Derived, error) {
 	return floor, alone
 }
 
-// goneFor is how long the organisation's trust.yaml has to be away before the user's goes, too. An editor that removes a
-// file and makes it anew brings no denied hook back meanwhile.
+// goneFor is how long the organisation's trust.yaml has to be away before the user's goes, too. An editor that removes
+// a file and makes it anew brings no denied hook back meanwhile.
 const goneFor = 3 * time.Second
 
 // errTrustGone: the organisation's trust.yaml is away, and the user's still holds.
@@ -188,8 +188,8 @@ func (u *userConfig) writeTrust() error {
 	return replaceIf(path, before, src)
 }
 
-// readOwned reads a file of the organisation, which belongs to the owner of its directory and can be written by no other
-// user. Errors are those of package files too.
+// readOwned reads a file of the organisation, which belongs to the owner of its directory and can be written by no
+// other user. Errors are those of package files too.
 func (u *userConfig) readOwned(name string) ([]byte, error) {
 	path := filepath.Join(u.places.Config, name)
 	dir, err := os.Lstat(u.places.Config)

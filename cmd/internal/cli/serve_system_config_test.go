@@ -80,7 +80,8 @@ func TestReviewersFollowSystemConfig(t *testing.T) {
 	}
 }
 
-// Root changes the organisation's files while a reviewer's approvals bind hooks for the user. Each of these stays bound.
+// Root changes the organisation's files while a reviewer's approvals bind hooks for the user. Each of these stays
+// bound.
 func TestApprovalsWhileTheOrganisationsFileChanges(t *testing.T) {
 	u, at := organisationFiles(t)
 	if err := u.derive(); err != nil {
@@ -91,8 +92,9 @@ func TestApprovalsWhileTheOrganisationsFileChanges(t *testing.T) {
 	go func() {
 		for n := range approvals {
 			if err := config.EditFile(u.dir, func(src []byte) ([]byte, error) {
-				return config.AddBinding(src, config.Binding{Name: fmt.Sprint("approved-", n), Module: "builtin:command-guard", Capabilities: []string{},
-					Phases: []phases.Phase{phases.PreTool}})
+				return config.AddBinding(src, config.Binding{Name: fmt.Sprint("approved-", n), Module: "builtin:command-guard",
+					Capabilities: []string{},
+					Phases:       []phases.Phase{phases.PreTool}})
 			}); err != nil {
 				over <- err
 				return

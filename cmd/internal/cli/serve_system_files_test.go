@@ -44,7 +44,8 @@ func TestOnlyRootWritesTheOrganisationsFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(os.WriteFile(at(file), append(before, "# changed\n"...), 0o644), change(at(file))); err != nil {
+			if err := errors.Join(os.WriteFile(at(file), append(before, "# changed\n"...), 0o644),
+				change(at(file))); err != nil {
 				t.Fatal(err)
 			}
 			if err := u.derive(); err == nil || !strings.Contains(err.Error(), "regular file of root") || u.problem() == "" {

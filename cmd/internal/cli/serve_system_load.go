@@ -10,8 +10,8 @@ import (
 	"github.com/belay-hooks/belay/internal/telemetry"
 )
 
-// loads sums what the servers of all users do, for metrics. What servers did that have ended counts on: a sum never goes
-// back. Safe for concurrent use.
+// loads sums what the servers of all users do, for metrics. What servers did that have ended counts on: a sum never
+// goes back. Safe for concurrent use.
 type loads struct {
 	mu     sync.Mutex
 	open   map[loaded]bool

@@ -24,7 +24,8 @@ func (m *machine) newMachineLog(report confine.Report, revision string) *machine
 		Revision: revision, Logger: m.log, Trouble: func(why string) {
 			report.Log = why
 			if err := report.Write(m.places.State); err != nil {
-				m.log.LogAttrs(context.Background(), slog.LevelError, "the daemon's report cannot be written", slog.Any("error", err))
+				m.log.LogAttrs(context.Background(), slog.LevelError, "the daemon's report cannot be written", slog.Any("error",
+					err))
 			}
 		}})
 }
@@ -101,8 +102,8 @@ func (h *machineHost) Close() error {
 	return h.Belay.Close()
 }
 
-// configureMachineLog has the log retain its events as long as the organisation's file says. Nothing else of that counts
-// there: a sink belongs to the log of one user.
+// configureMachineLog has the log retain its events as long as the organisation's file says. Nothing else of that
+// counts there: a sink belongs to the log of one user.
 func (m *machine) configureMachineLog() (changed bool, err error) {
 	path := filepath.Join(system.MachineDir(m.places.State), config.FileName)
 	before, err := readIf(path)

@@ -78,7 +78,8 @@ func sizeOf(dir string) (sum int64, err error) {
 
 // bound ends the servers of users who are not served any more, with the connections that they hold open: their state
 // has grown above its bound, system.yaml does not let them ask now, or it cannot be believed.
-func (m *machine) bound(ctx context.Context, config func() (*system.Config, error), users func() []int, drop func(uid int)) {
+func (m *machine) bound(ctx context.Context, config func() (*system.Config, error), users func() []int,
+	drop func(uid int)) {
 	tick := time.NewTicker(spaceEvery)
 	defer tick.Stop()
 	for {

@@ -93,8 +93,9 @@ func TestOpenServersFollowSystemConfig(t *testing.T) {
 				if c.config != nil {
 					c.config.Limits.StateMiB = 16
 				}
-				m := &machine{log: slog.New(slog.DiscardHandler), events: machinelog.New(machinelog.Options{}), spaces: &spaces{full: map[int]error{},
-					dir: func(uid int) string { return filepath.Join(dir, strconv.Itoa(uid)) }}}
+				m := &machine{log: slog.New(slog.DiscardHandler), events: machinelog.New(machinelog.Options{}),
+					spaces: &spaces{full: map[int]error{},
+						dir: func(uid int) string { return filepath.Join(dir, strconv.Itoa(uid)) }}}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				var dropped []int

@@ -118,8 +118,8 @@ func (a *App) answering(ctx context.Context) (*client.Client, error) {
 	return c, nil
 }
 
-// toLook returns how a state directory is opened by a command that only looks. The name of a kernel that shares its store
-// is not taken: another process may have it.
+// toLook returns how a state directory is opened by a command that only looks. The name of a kernel that shares its
+// store is not taken: another process may have it.
 func toLook(dir string) belay.Options {
 	return belay.Options{NoHooks: true, DryRun: statelog.Shares(dir)}
 }
@@ -222,7 +222,8 @@ func (a *App) openLog(ctx context.Context, dir string) (*statelog.ReadOnly, erro
 // databaseFailure names the store that cannot be opened.
 func databaseFailure(dir string, err error) error {
 	const hint = "`belay doctor` says what is wrong and what to do about it."
-	if _, why, ok := strings.Cut(err.Error(), kernel.ErrUnavailable.Error()+": "); ok && errors.Is(err, kernel.ErrUnavailable) {
+	if _, why, ok := strings.Cut(err.Error(), kernel.ErrUnavailable.Error()+": "); ok && errors.Is(err,
+		kernel.ErrUnavailable) {
 		place := statelog.Place(dir)
 		why = strings.TrimPrefix(why, place+" ")
 		return &exitError{code: ExitError, text: safe(place + " cannot be used: " + why), hint: hint, cause: err}

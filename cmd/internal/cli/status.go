@@ -50,7 +50,8 @@ func (a *App) status(ctx context.Context, asJSON bool) error {
 	return err
 }
 
-// statusOf prints the state of belay. Done says that the answer is complete: what remains of the error is the exit status.
+// statusOf prints the state of belay. Done says that the answer is complete: what remains of the error is the exit
+// status.
 func (a *App) statusOf(ctx context.Context, asJSON bool) (done bool, err error) {
 	src, err := a.openRecords(ctx)
 	if err != nil {

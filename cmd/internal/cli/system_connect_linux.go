@@ -85,7 +85,8 @@ func (a *App) systemConnect(names []string, f systemConnectFlags) error {
 		}
 		here := plan.Changes() // disconnect takes out what is there, whether the client still is or not
 		if f.connected {
-			here = f.all || seen[name] != "" || slices.ContainsFunc(plan.Files, func(c connect.Change) bool { return c.Old != nil })
+			here = f.all || seen[name] != "" || slices.ContainsFunc(plan.Files,
+				func(c connect.Change) bool { return c.Old != nil })
 		}
 		if len(names) > 0 || here {
 			plans = append(plans, plan)

@@ -165,7 +165,8 @@ func receiveApart(ctx context.Context, own sysinstall.Account, state string, uid
 	cmd.Args = args
 	cmd.Dir = "/"
 	cmd.Env = []string{"TMPDIR=" + state, "GOMEMLIMIT=1GiB"}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = ours, &limitedWriter{w: &out, left: 1 << 20}, &limitedWriter{w: &errs, left: 16 << 10}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = ours, &limitedWriter{w: &out, left: 1 << 20}, &limitedWriter{w: &errs,
+		left: 16 << 10}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: uint32(own.UID), Gid: uint32(own.GID)}}
 	if err := cmd.Start(); err != nil {

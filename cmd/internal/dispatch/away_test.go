@@ -14,8 +14,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// tree is what a caller tells of its files that tells of links alone: targets of links, "" for no link. What begins with
-// /unknown cannot be told; all else is absent.
+// tree is what a caller tells of its files that tells of links alone: targets of links, "" for no link. What begins
+// with /unknown cannot be told; all else is absent.
 type tree map[string]string
 
 func (t tree) Readlink(_ context.Context, path string) (string, error) {

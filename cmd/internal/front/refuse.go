@@ -48,7 +48,8 @@ type refused struct {
 }
 
 func newRefusals(log *slog.Logger, told func(Refusal)) *refusals {
-	return &refusals{log: log, told: told, slots: make(chan struct{}, mostRefusing), named: map[int]*refused{}, telling: map[int]int{}}
+	return &refusals{log: log, told: told, slots: make(chan struct{}, mostRefusing), named: map[int]*refused{},
+		telling: map[int]int{}}
 }
 
 // refuse ends a connection with the reason, without waiting for it.

@@ -15,8 +15,8 @@ import (
 	"github.com/belay-hooks/belay/internal/system"
 )
 
-// Each refused caller is told, with the reason for programs. The daemon's log names one user once in a while, and a flood
-// under many uids leaves few lines.
+// Each refused caller is told, with the reason for programs. The daemon's log names one user once in a while, and a
+// flood under many uids leaves few lines.
 func TestRefusedAreTold(t *testing.T) {
 	var mu sync.Mutex
 	var told []front.Refusal

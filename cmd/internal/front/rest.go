@@ -36,7 +36,8 @@ func (f *Front) pause(uid int, least time.Duration) *tenant {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.callers[uid]
-	if f.ending || least <= 0 || c == nil || c.looking || len(c.waiting) > 0 || c.tenant == nil || c.tenant.why != nil || c.tenant.resting ||
+	if f.ending || least <= 0 || c == nil || c.looking || len(c.waiting) > 0 || c.tenant == nil || c.tenant.why != nil ||
+		c.tenant.resting ||
 		!c.tenant.quiet(least) {
 		return nil
 	}

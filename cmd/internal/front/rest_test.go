@@ -61,7 +61,8 @@ func TestServersOfIdleUsersRest(t *testing.T) {
 		}
 		ask()
 	}
-	for end := time.Now().Add(5 * time.Second); len(r.front.Users()) > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); len(r.front.Users()) > 0 &&
+		time.Now().Before(end); time.Sleep(time.Millisecond) {
 		r.front.Rest(t.Context(), 1000, 1)
 	}
 	if left := r.front.Users(); len(left) > 0 {

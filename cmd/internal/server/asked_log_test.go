@@ -21,8 +21,8 @@ func logged(id string) string {
 		`","content":"x"}]}}` + "\n"
 }
 
-// A tenant's log is compared while the question is open that names it, through the caller. What the caller does not tell
-// is no agreement, and the daemon reads no log by itself.
+// A tenant's log is compared while the question is open that names it, through the caller. What the caller does not
+// tell is no agreement, and the daemon reads no log by itself.
 func TestTenantsLogIsCompared(t *testing.T) {
 	d, dial := asCaller(t)
 	alice := &home{t: t, files: map[string]string{alicesLog: logged("a")}}
@@ -59,7 +59,11 @@ func TestTenantsLogIsCompared(t *testing.T) {
 	event("SessionStart", alicesLog, `,"source":"resume"`, alice)
 	compared(2, "differs", `"call":"off"`)
 	agent := strings.TrimSuffix(alicesLog, ".jsonl") + "/subagents/agent-x.jsonl"
-	alice.files[agent] = strings.ReplaceAll(logged("by-agent"), `"sessionId":"s-1"`, `"sessionId":"s-1","agentId":"x","isSidechain":true`)
+	alice.files[agent] = strings.ReplaceAll(
+		logged("by-agent"),
+		`"sessionId":"s-1"`,
+		`"sessionId":"s-1","agentId":"x","isSidechain":true`,
+	)
 	event("SessionEnd", alicesLog, `,"reason":"other"`, alice)
 	compared(3, "differs", `"call":"by-agent"`)
 	delete(alice.files, agent)

@@ -20,7 +20,9 @@ func framed(t *testing.T, conn net.Conn, body string) string {
 	t.Helper()
 	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 	go func() { // the answer may come before the end of the question
-		_, _ = conn.Write(append(daemonapi.AppendHeader(nil, daemonapi.Header{Kind: daemonapi.FrameInvoke, Length: len(body)}), body...))
+		_, _ = conn.Write(
+			append(daemonapi.AppendHeader(nil, daemonapi.Header{Kind: daemonapi.FrameInvoke, Length: len(body)}), body...),
+		)
 	}()
 	var header [daemonapi.FrameHeader]byte
 	if _, err := io.ReadFull(conn, header[:]); err != nil {
@@ -40,7 +42,8 @@ func TestABodyWithoutAPlaceIsAnOverload(t *testing.T) {
 	d, path := asTenant(t, 4242, &from, withServer(func(o *server.Options) { o.Body = 100 * time.Millisecond }))
 	free := server.TakeBytes(d.server, 0)
 	large := asking(strings.Repeat("x", 100<<10))
-	if got := overPath(t, path, "POST", "/v1/invoke", large, ""); got.status != 503 || !strings.Contains(got.body, `"overloaded"`) ||
+	if got := overPath(t, path, "POST", "/v1/invoke", large, ""); got.status != 503 ||
+		!strings.Contains(got.body, `"overloaded"`) ||
 		!strings.Contains(got.body, `"event"`) {
 		t.Errorf("over HTTP: %d %.300s", got.status, got.body)
 	}

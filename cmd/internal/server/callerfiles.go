@@ -14,9 +14,9 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// CallerFiles is the files of a daemon that serves a user of another uid: it asks the one who asks, on the connection of
-// the question, and never looks by itself. The daemon's own view of a path would be another one. What is not told, also
-// where the connection cannot tell, cannot be told.
+// CallerFiles is the files of a daemon that serves a user of another uid: it asks the one who asks, on the connection
+// of the question, and never looks by itself. The daemon's own view of a path would be another one. What is not told,
+// also where the connection cannot tell, cannot be told.
 type CallerFiles struct{}
 
 var (

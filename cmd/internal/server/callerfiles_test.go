@@ -46,7 +46,11 @@ func (h *home) Read(r daemonapi.Read) daemonapi.Content {
 		return daemonapi.Content{State: daemonapi.ContentAbsent}
 	}
 	part := text[min(r.Offset, int64(len(text))):]
-	return daemonapi.Content{State: daemonapi.ContentFile, Size: int64(len(text)), Data: []byte(part[:min(len(part), r.Length)])}
+	return daemonapi.Content{
+		State: daemonapi.ContentFile,
+		Size:  int64(len(text)),
+		Data:  []byte(part[:min(len(part), r.Length)]),
+	}
 }
 
 func (h *home) List(l daemonapi.List) daemonapi.Names {
@@ -187,7 +191,12 @@ func TestWhoStallsKeepsNoTurn(t *testing.T) {
 		reading: make(chan struct{}), goOn: make(chan struct{})}
 	decided := make(chan error)
 	go func() {
-		_, _, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameInvoke, tells, runsIn(t, "sh run.sh")), slow)
+		_, _, err := daemonapi.Exchange(
+			t.Context(),
+			dial(),
+			frame(daemonapi.FrameInvoke, tells, runsIn(t, "sh run.sh")),
+			slow,
+		)
 		decided <- err
 	}()
 	<-slow.reading

@@ -99,7 +99,11 @@ func (s *Server) userConfig(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "a user's layer was refused", slog.Any("error", err))
-		p := wire.ProblemBody{Code: wire.CodeConfig, Message: phases.SafeText(err.Error(), 4<<10), Hint: "Nothing was changed."}
+		p := wire.ProblemBody{
+			Code:    wire.CodeConfig,
+			Message: phases.SafeText(err.Error(), 4<<10),
+			Hint:    "Nothing was changed.",
+		}
 		s.tries.add(r, &p)
 		s.problem(w, r, http.StatusConflict, p)
 		return

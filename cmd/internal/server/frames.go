@@ -258,8 +258,8 @@ func (s *Server) frame(c *frameConn, in *bufio.Reader, uid int, caller string) (
 	return s.frameInvoke(ctx, c, caller, h.Flags, body, err) && err == nil
 }
 
-// frameBody reads the body of a question, as much of it as is looked at. A large one of a tenant waits for a place first,
-// and the time that it has to come begins behind that. The error is errNoPlace when it found none in time.
+// frameBody reads the body of a question, as much of it as is looked at. A large one of a tenant waits for a place
+// first, and the time that it has to come begins behind that. The error is errNoPlace when it found none in time.
 func (s *Server) frameBody(c *frameConn, in io.Reader, uid int, began time.Time, h daemonapi.Header) (body []byte,
 	release func(), err error) {
 	if !s.isTenant(uid) || h.Length <= smallBytes {

@@ -157,8 +157,12 @@ func TestErrandsHaveTurns(t *testing.T) {
 
 // Who does not read lists has no further ones made. What is no list goes on meanwhile.
 func TestUnreadAnswersHavePlaces(t *testing.T) {
-	s := &Server{errands: make(chan struct{}, mostErrands), unread: make(chan struct{}, mostUnread), inflight: newInflight(),
-		gate: newGate(8, 8, time.Second)}
+	s := &Server{
+		errands:  make(chan struct{}, mostErrands),
+		unread:   make(chan struct{}, mostUnread),
+		inflight: newInflight(),
+		gate:     newGate(8, 8, time.Second),
+	}
 	var all []*errand
 	for range mostUnread {
 		e := &errand{s: s, list: true}

@@ -33,8 +33,8 @@ func forComparing() share { return share{looks: maxLooks, bytes: 128 << 20, time
 
 const maxLooks = 4096 // as many as a lease takes for one path
 
-// Files is where the hooks of a tenant learn of symbolic links: never from the daemon's own view of the files. Without a
-// tenant it is nil, the host's own view.
+// Files is where the hooks of a tenant learn of symbolic links: never from the daemon's own view of the files. Without
+// a tenant it is nil, the host's own view.
 func (t *Tenant) Files() kernel.FileSystem {
 	if t == nil {
 		return nil
@@ -168,10 +168,17 @@ func (l *looker) look(ctx context.Context, path string) (found daemonapi.Found) 
 	if !daemonapi.Lookable(path) {
 		return daemonapi.Found{}
 	}
-	if !l.ask(ctx, lookTime, daemonapi.FrameLook, []byte(path), daemonapi.DecodeFoundHeader, func(b []byte) (_ int, err error) {
-		found, err = daemonapi.DecodeFound(b)
-		return 0, err
-	}) {
+	if !l.ask(
+		ctx,
+		lookTime,
+		daemonapi.FrameLook,
+		[]byte(path),
+		daemonapi.DecodeFoundHeader,
+		func(b []byte) (_ int, err error) {
+			found, err = daemonapi.DecodeFound(b)
+			return 0, err
+		},
+	) {
 		return daemonapi.Found{}
 	}
 	return found

@@ -75,8 +75,12 @@ func TestCallersLinks(t *testing.T) {
 	d, dial := asCaller(t)
 	conn := dial()
 	for range 2 { // the connection takes the next question
-		kind, body, err := daemonapi.Exchange(t.Context(), conn, frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, readsNotes),
-			daemonapi.LookFunc(aliceLooks))
+		kind, body, err := daemonapi.Exchange(
+			t.Context(),
+			conn,
+			frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, readsNotes),
+			daemonapi.LookFunc(aliceLooks),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +97,8 @@ func TestCallersLinks(t *testing.T) {
 	}
 	// The daemon's own user asks on its own socket, and is not asked.
 	own := d.frames(t)
-	if kind, body, err = daemonapi.Exchange(t.Context(), own, frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, readsNotes),
+	if kind, body, err = daemonapi.Exchange(t.Context(), own, frame(daemonapi.FrameInvoke, daemonapi.FlagFiles,
+		readsNotes),
 		daemonapi.LookFunc(func(path string) daemonapi.Found {
 			t.Errorf("asked about %s", path)
 			return daemonapi.Found{}
@@ -179,11 +184,15 @@ func TestCallersWithoutEnd(t *testing.T) {
 	args, _ := json.Marshal(map[string]any{"phase": "pre_tool", "action": map[string]any{"tool": "my_reader",
 		"args": map[string]any{"paths": paths}}})
 	looks := 0
-	kind, body, err := daemonapi.Exchange(t.Context(), dial(), frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, string(args)),
+	kind, body, err := daemonapi.Exchange(
+		t.Context(),
+		dial(),
+		frame(daemonapi.FrameInvoke, daemonapi.FlagFiles, string(args)),
 		daemonapi.LookFunc(func(path string) daemonapi.Found {
 			looks++
 			return daemonapi.Found{State: daemonapi.FoundLink, Target: fmt.Sprintf("/%d", looks)}
-		}))
+		}),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,8 @@ func (s *Server) compareLog(ctx context.Context, q reconcile.Question) (out []wi
 	q.Now = time.Now()
 	if q.Source == nil {
 		q.Dir = s.logs.dir(q.Runtime)
-	} else if q.Dir = reconcile.DirectoryOf(q.Runtime, q.Log); q.Dir == "" && slices.Contains(reconcile.Runtimes(), q.Runtime) {
+	} else if q.Dir = reconcile.DirectoryOf(q.Runtime, q.Log); q.Dir == "" && slices.Contains(reconcile.Runtimes(),
+		q.Runtime) {
 		return nil, transcripts.ErrName
 	}
 	if q.Dir == "" {

@@ -50,8 +50,8 @@ func (s *Server) isTenant(uid int) bool {
 }
 
 // lacksSignature answers a tenant's request that has to bring a reviewer's signature and does not, and reports whether
-// it did. The kernel takes an order without one where no reviewer is registered. A tenant's never counts: the agent asks
-// under the same uid. Whether a signature is one that counts, the kernel decides.
+// it did. The kernel takes an order without one where no reviewer is registered. A tenant's never counts: the agent
+// asks under the same uid. Whether a signature is one that counts, the kernel decides.
 func (s *Server) lacksSignature(w http.ResponseWriter, r *http.Request, signed bool) bool {
 	if signed || !s.isTenant(peerOf(r.Context()).uid) {
 		return false

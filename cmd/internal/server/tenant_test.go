@@ -15,7 +15,8 @@ import (
 	"github.com/belay-hooks/belay/internal/daemonapi"
 )
 
-// asTenant serves a user of system mode, with the uid that the tests' own connections are given on the machine's sockets.
+// asTenant serves a user of system mode, with the uid that the tests' own connections are given on the machine's
+// sockets.
 func asTenant(t *testing.T, uid int, from *int, options ...option) (d *daemon, path string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "run") // a socket's path is short

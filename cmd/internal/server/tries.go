@@ -111,7 +111,12 @@ func invocationOf(out *judged, src []byte) phases.Invocation {
 }
 
 // questionOf names a question of a runtime, as its answer does.
-func questionOf(out *dispatch.Answered, adapter adapters.Adapter, payload []byte, opts adapters.Options) phases.Invocation {
+func questionOf(
+	out *dispatch.Answered,
+	adapter adapters.Adapter,
+	payload []byte,
+	opts adapters.Options,
+) phases.Invocation {
 	of := phases.Invocation{Runtime: adapter.Runtime(), Session: adapter.Failure(payload, opts,
 		phases.NewFault(phases.KindProtocol, "the caller's files cannot be told", nil)).Session}
 	if len(out.Verdicts) > 0 {

@@ -148,15 +148,22 @@ func TestLiesAreEvents(t *testing.T) {
 	}
 }
 
-// A token that is shown for something which its lease does not cover is an event, the owner's token as well as another's.
-// An honest program that asks whether there is a lease leaves none.
+// A token that is shown for something which its lease does not cover is an event, the owner's token as well as
+// another's. An honest program that asks whether there is a lease leaves none.
 func TestTokensOfLeasesThatAreNotHeldAreTries(t *testing.T) {
 	const uid = 4242
 	from := uid
 	d, path := asTenant(t, uid, &from)
 	check := func(token string) {
 		t.Helper()
-		got := overPath(t, path, "POST", "/v1/leases/check", `{"capability":"tool:exec"`+token+`,"invocation":`+asking("ls")+`}`, "")
+		got := overPath(
+			t,
+			path,
+			"POST",
+			"/v1/leases/check",
+			`{"capability":"tool:exec"`+token+`,"invocation":`+asking("ls")+`}`,
+			"",
+		)
 		if got.status != 200 || !strings.Contains(got.body, `"active":false`) {
 			t.Errorf("%d %s", got.status, got.body)
 		}

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Turns shares one machine among the servers of its users. Each has a Share. A user of whom nothing is being decided has
-// a turn at once, so that none waits because another one asks a lot. Further turns of a user are taken from a number
-// that all have in common, by users in turn and not in the order of their questions. Safe for concurrent use.
+// Turns shares one machine among the servers of its users. Each has a Share. A user of whom nothing is being decided
+// has a turn at once, so that none waits because another one asks a lot. Further turns of a user are taken from a
+// number that all have in common, by users in turn and not in the order of their questions. Safe for concurrent use.
 type Turns struct {
 	mu      sync.Mutex
 	free    int      // turns that all have in common

@@ -25,8 +25,10 @@ hooks:
 
 // call is what Claude Code tells before it runs a command.
 func call(session, command string) string {
-	b, _ := json.Marshal(map[string]any{"session_id": session, "transcript_path": "/t", "cwd": "/", "hook_event_name": "PreToolUse",
-		"tool_name": "Bash", "tool_input": map[string]string{"command": command}, "tool_use_id": "t-" + command})
+	b, _ := json.Marshal(
+		map[string]any{"session_id": session, "transcript_path": "/t", "cwd": "/", "hook_event_name": "PreToolUse",
+			"tool_name": "Bash", "tool_input": map[string]string{"command": command}, "tool_use_id": "t-" + command},
+	)
 	return string(b)
 }
 

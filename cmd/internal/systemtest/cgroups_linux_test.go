@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroups are the control groups into which systemd puts a daemon and the users of a machine: system.slice/belay.service,
-// and user.slice/user-UID.slice for each. They hold processor time alone.
+// cgroups are the control groups into which systemd puts a daemon and the users of a machine:
+// system.slice/belay.service, and user.slice/user-UID.slice for each. They hold processor time alone.
 type cgroups struct {
 	base    string // "" where the machine lets none be made
 	own     string // v1: the group of this process
@@ -25,7 +25,8 @@ type cgroups struct {
 	flat    bool   // all share one group, as on a machine without systemd
 }
 
-// Weights of processor time. systemd gives 100 to every group that says nothing else; a group of v1 has 1024 shares then.
+// Weights of processor time. systemd gives 100 to every group that says nothing else; a group of v1 has 1024 shares
+// then.
 const (
 	usualWeight  = 100
 	usualShares  = 1024

@@ -34,11 +34,24 @@ func clockTries() []try {
 				s.restarted()
 				return o
 			}},
-		{who: alice, what: "tells belay another time in what she asks", holds: "the daemon's clock alone counts", do: func(s *stage) outcome {
-			_, saw := s.http(alice, "POST", "/v1/invoke",
-				`{"phase":"pre_tool","runtime":"custom","session":"s-0","time":"2001-01-01T00:00:00Z","action":{"tool":"exec","args":{"command":"ls"}}}`)
-			e := s.newest(alice)
-			return outcome{held: time.Since(e.Time) < time.Minute, happened: "recorded at the daemon's time", saw: saw + e.Time.String()}
-		}},
+		{
+			who:   alice,
+			what:  "tells belay another time in what she asks",
+			holds: "the daemon's clock alone counts",
+			do: func(s *stage) outcome {
+				_, saw := s.http(
+					alice,
+					"POST",
+					"/v1/invoke",
+					`{"phase":"pre_tool","runtime":"custom","session":"s-0","time":"2001-01-01T00:00:00Z","action":{"tool":"exec","args":{"command":"ls"}}}`,
+				)
+				e := s.newest(alice)
+				return outcome{
+					held:     time.Since(e.Time) < time.Minute,
+					happened: "recorded at the daemon's time",
+					saw:      saw + e.Time.String(),
+				}
+			},
+		},
 	}
 }

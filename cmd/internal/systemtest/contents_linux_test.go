@@ -55,11 +55,14 @@ func of(event string, members map[string]any) string {
 }
 
 func command(line string) string {
-	return of("PreToolUse", map[string]any{"tool_name": "Bash", "tool_use_id": "t", "tool_input": map[string]string{"command": line}})
+	return of(
+		"PreToolUse",
+		map[string]any{"tool_name": "Bash", "tool_use_id": "t", "tool_input": map[string]string{"command": line}},
+	)
 }
 
-// What alice's commands run, her settings and her skills lie in a home that the daemon cannot look into. They are judged
-// by what they hold, because belay-hook reads them as alice. What cannot be read is judged as such, in time.
+// What alice's commands run, her settings and her skills lie in a home that the daemon cannot look into. They are
+// judged by what they hold, because belay-hook reads them as alice. What cannot be read is judged as such, in time.
 func TestCallersContents(t *testing.T) {
 	if !inNamespace(t) {
 		return
@@ -140,9 +143,12 @@ func TestCallersContents(t *testing.T) {
 	m.replays(func() { asked(command("sh off.sh; ls")) }, func() { m.must(os.Remove(m.path("home/alice/p/off.sh"))) })
 
 	// The client runs a call with its hooks off. Its transcript has it, and is compared at the end of the session.
-	m.put(".claude/projects/p/s.jsonl", `{"type":"assistant","sessionId":"s","timestamp":"2099-01-01T00:00:00Z","message":`+
-		`{"content":[{"type":"tool_use","id":"unasked","name":"Bash","input":{"command":"ls"}}]}}`+"\n"+
-		`{"type":"user","sessionId":"s","message":{"content":[{"type":"tool_result","tool_use_id":"unasked","content":"x"}]}}`+"\n")
+	m.put(
+		".claude/projects/p/s.jsonl",
+		`{"type":"assistant","sessionId":"s","timestamp":"2099-01-01T00:00:00Z","message":`+
+			`{"content":[{"type":"tool_use","id":"unasked","name":"Bash","input":{"command":"ls"}}]}}`+"\n"+
+			`{"type":"user","sessionId":"s","message":{"content":[{"type":"tool_result","tool_use_id":"unasked","content":"x"}]}}`+"\n",
+	)
 	_ = asked(of("SessionEnd", map[string]any{"reason": "other"}))
 	last(`"type":"reconcile"`, `"decision":"differs"`, `"kind":"unasked"`)
 
@@ -156,21 +162,37 @@ func TestCallersContents(t *testing.T) {
 	m.stop(syscall.SIGTERM)
 }
 
-// replays records what the daemon decides for alice while ask runs, and replays it after meanwhile: what the caller told
-// about its files comes from the recording.
+// replays records what the daemon decides for alice while ask runs, and replays it after meanwhile: what the caller
+// told about its files comes from the recording.
 func (m *machine) replays(ask, meanwhile func()) {
 	m.t.Helper()
 	const state = "/var/lib/belay/users/1501"
 	m.must(os.MkdirAll(m.path("srv/rec"), 0o755))
 	m.must(os.Chown(m.path("srv/rec"), m.daemonUID(), m.daemonUID()))
-	record := m.inRoot(0, "/usr/local/bin/belay", "--state", state, "record", "--out", "/srv/rec", "--unsafe-plaintext", "--for", "60s",
-		"--count", "1")
+	record := m.inRoot(
+		0,
+		"/usr/local/bin/belay",
+		"--state",
+		state,
+		"record",
+		"--out",
+		"/srv/rec",
+		"--unsafe-plaintext",
+		"--for",
+		"60s",
+		"--count",
+		"1",
+	)
 	var said bytes.Buffer
 	record.Stdout, record.Stderr = &said, &said
 	m.must(record.Start())
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if out, _, _ := m.as(0, "", "/usr/local/bin/belay", "--state", state, "events", "query", "--type", "notice", "--json"); strings.
-			Contains(out, "recording of originals begun") {
+		if out, _, _ := m.as(0, "", "/usr/local/bin/belay", "--state", state, "events", "query", "--type", "notice",
+			"--json"); strings.
+			Contains(
+				out,
+				"recording of originals begun",
+			) {
 			break
 		}
 		if time.Now().After(end) {
@@ -257,7 +279,13 @@ func TestGreedyDaemon(t *testing.T) {
 		"/home/alice/p/run.sh", "/home/alice/.claude/projects/p/s.jsonl"}
 	got := make(chan map[string]string, 1)
 	go greedy(l, asks, got)
-	out, errs, code := m.as(alice, command("sh run.sh; sh id_ed25519"), "/usr/local/bin/belay-hook", "--runtime", "claude-code")
+	out, errs, code := m.as(
+		alice,
+		command("sh run.sh; sh id_ed25519"),
+		"/usr/local/bin/belay-hook",
+		"--runtime",
+		"claude-code",
+	)
 	if code != 0 || out != "{}\n" {
 		t.Errorf("%d %s %s", code, out, errs)
 	}

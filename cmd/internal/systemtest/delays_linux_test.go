@@ -37,15 +37,18 @@ func TestFloodFigures(t *testing.T) {
 		return
 	}
 	some := strings.Fields(os.Getenv("BELAY_FLOOD_KINDS"))
-	fmt.Println("| control groups | alice floods with | bob asks by | alone: median, 99th, µs | beside the flood: median, 99th, µs " +
-		"| 99th: flood | 99th: her processor time alone | and the daemon's | in rounds | processors: alice, daemon |\n" +
-		"|---|---|---|---:|---:|---:|---:|---:|---|---:|")
+	fmt.Println(
+		"| control groups | alice floods with | bob asks by | alone: median, 99th, µs | beside the flood: median, 99th, µs " +
+			"| 99th: flood | 99th: her processor time alone | and the daemon's | in rounds | processors: alice, daemon |\n" +
+			"|---|---|---|---:|---:|---:|---:|---:|---|---:|",
+	)
 	for _, flat := range []bool{false, true} {
 		groups := map[bool]string{false: "as systemd's", true: "one for all"}[flat]
 		t.Run(groups, func(t *testing.T) {
 			m := floodedMachine(t, flat)
 			for _, c := range []struct{ kind, way string }{
-				{"all", "frames"}, {"all", "http"}, {"all", "hook"}, {"questions", "frames"}, {"sessions", "frames"}, {"large", "frames"},
+				{"all", "frames"}, {"all", "http"}, {"all", "hook"}, {"questions", "frames"}, {"sessions", "frames"}, {"large",
+					"frames"},
 				{"connections", "hook"}, {"bodies", "frames"}, {"unread", "frames"}, {"drops", "frames"},
 			} {
 				if len(some) == 0 || slices.Contains(some, c.kind) {

@@ -148,7 +148,8 @@ func TestEachTryIsAnEvent(t *testing.T) {
 		t.Errorf("600 refused connections are %d in the log", sum)
 	}
 	for _, args := range [][]string{{"events", "verify"}, {"events", "report"}} {
-		if out, errs, code := m.as(0, "", "/usr/local/bin/belay", append([]string{"--state", machineDir}, args...)...); code != 0 {
+		if out, errs, code := m.as(0, "", "/usr/local/bin/belay", append([]string{"--state", machineDir},
+			args...)...); code != 0 {
 			t.Errorf("%v: %s%s", args, out, errs)
 		}
 	}

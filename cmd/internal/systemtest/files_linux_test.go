@@ -18,8 +18,10 @@ hooks:
 
 // reads is what Claude Code tells before it opens a file.
 func reads(path string) string {
-	b, _ := json.Marshal(map[string]any{"session_id": "s", "transcript_path": "/t", "cwd": "/", "hook_event_name": "PreToolUse",
-		"tool_name": "Read", "tool_input": map[string]string{"file_path": path}, "tool_use_id": "t-" + path})
+	b, _ := json.Marshal(
+		map[string]any{"session_id": "s", "transcript_path": "/t", "cwd": "/", "hook_event_name": "PreToolUse",
+			"tool_name": "Read", "tool_input": map[string]string{"file_path": path}, "tool_use_id": "t-" + path},
+	)
 	return string(b)
 }
 
@@ -64,7 +66,8 @@ func TestCallersFiles(t *testing.T) {
 	}
 	// A command that would run a file of the daemon's, in a directory that is only named: it is not read for alice.
 	b, _ := json.Marshal(map[string]any{"session_id": "s", "transcript_path": "/t", "cwd": "/var/lib/belay/users/1502",
-		"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": map[string]string{"command": "sh keys/admin.token"},
+		"hook_event_name": "PreToolUse", "tool_name": "Bash",
+		"tool_input":  map[string]string{"command": "sh keys/admin.token"},
 		"tool_use_id": "t-sh"})
 	token, err := os.ReadFile(m.path("var/lib/belay/users/1502/keys/admin.token"))
 	m.must(err)

@@ -50,7 +50,8 @@ func TestFlood(t *testing.T) {
 		t.Errorf("alice, after the flood: %s %s", d, r)
 	}
 	for _, uid := range []string{"1501", "1502"} {
-		if out, errs, code := m.as(0, "", "/usr/local/bin/belay", "--state", "/var/lib/belay/users/"+uid, "events", "verify"); code != 0 {
+		if out, errs, code := m.as(0, "", "/usr/local/bin/belay", "--state", "/var/lib/belay/users/"+uid, "events",
+			"verify"); code != 0 {
 			t.Errorf("the log of uid %s: %s%s", uid, out, errs)
 		}
 	}
@@ -117,8 +118,8 @@ func (m *machine) flood(kind string, seconds int) (end func() flooded) {
 	}
 }
 
-// watchDaemon looks at the daemon until the returned function is called, which returns the most sockets that it had, and
-// the most memory.
+// watchDaemon looks at the daemon until the returned function is called, which returns the most sockets that it had,
+// and the most memory.
 func (m *machine) watchDaemon() (end func() (sockets, mib int)) {
 	proc := fmt.Sprintf("/proc/%d", m.daemon.Process.Pid)
 	stop, done := make(chan struct{}), make(chan int)

@@ -33,15 +33,25 @@ func killTries() []try {
 		{who: alice, what: fmt.Sprintf("kills her own belay-hook %d times, at random moments", hooks),
 			holds: "no event is lost or doubled, none is latched", row: rowKilledHook,
 			do: func(s *stage) outcome { return s.killHooks(hooks) }},
-		{who: alice, what: "stops 40 of her belay-hooks (SIGSTOP) in the middle of a question", holds: "they take places of hers alone",
-			row: rowKilledHook, do: func(s *stage) outcome { return s.stopHooks(40) }},
+		{
+			who:   alice,
+			what:  "stops 40 of her belay-hooks (SIGSTOP) in the middle of a question",
+			holds: "they take places of hers alone",
+			row:   rowKilledHook,
+			do:    func(s *stage) outcome { return s.stopHooks(40) },
+		},
 		{who: 0, what: fmt.Sprintf("kills the daemon %d times, while both users ask", daemons),
-			holds: "what was released is in the log", row: rowKilled, do: func(s *stage) outcome { return s.killDaemons(daemons) }},
+			holds: "what was released is in the log", row: rowKilled,
+			do: func(s *stage) outcome { return s.killDaemons(daemons) }},
 		{who: 0, what: "ends the daemon", holds: "it ends in time", do: func(s *stage) outcome {
 			began := time.Now()
 			s.stop(syscall.SIGTERM)
 			took := time.Since(began)
-			return outcome{held: took < 5*time.Second, happened: "in " + took.Round(time.Millisecond).String(), saw: s.log.String()}
+			return outcome{
+				held:     took < 5*time.Second,
+				happened: "in " + took.Round(time.Millisecond).String(),
+				saw:      s.log.String(),
+			}
 		}},
 		{who: 0, what: "starts it, and verifies both logs", holds: "both verify", do: func(s *stage) outcome {
 			s.start()
@@ -93,7 +103,11 @@ func (s *stage) killHooks(n int) outcome {
 	bd, br := s.verdict(bob, nil, "s-0", "ls")
 	verified, code := s.onState(alice, "events", "verify")
 	return outcome{held: len(wrong) == 0 && killed > 0 && d != "deny" && bd != "deny" && code == 0,
-		happened: fmt.Sprintf("%d died, %d events", killed, len(seen)), saw: fmt.Sprint(wrong, killed, d, r, bd, br, verified)}
+		happened: fmt.Sprintf(
+			"%d died, %d events",
+			killed,
+			len(seen),
+		), saw: fmt.Sprint(wrong, killed, d, r, bd, br, verified)}
 }
 
 // stopHooks has alice's agent ask, and stops belay-hook somewhere on the way: it neither reads nor goes.
@@ -170,8 +184,11 @@ func (s *stage) killDaemons(n int) outcome {
 			wrong = append(wrong, out)
 		}
 	}
-	return outcome{held: len(wrong) == 0 && released > 10*n, happened: fmt.Sprintf("%d released, %d missing", released, missing),
-		saw: fmt.Sprint(wrong)}
+	return outcome{
+		held:     len(wrong) == 0 && released > 10*n,
+		happened: fmt.Sprintf("%d released, %d missing", released, missing),
+		saw:      fmt.Sprint(wrong),
+	}
 }
 
 // verdictsOf counts the events of type verdict by their invocation.

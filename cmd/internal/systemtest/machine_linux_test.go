@@ -48,8 +48,19 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-trimpath", "-o", dir, "../../belay", "../../belay-hook", "../../belay-eval", "./testdata/try",
-		"./testdata/flood", "./testdata/probe")
+	build := exec.Command(
+		"go",
+		"build",
+		"-trimpath",
+		"-o",
+		dir,
+		"../../belay",
+		"../../belay-hook",
+		"../../belay-eval",
+		"./testdata/try",
+		"./testdata/flood",
+		"./testdata/probe",
+	)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", errors.Join(fmt.Errorf("%w: %s", err, out), os.RemoveAll(dir))
@@ -103,7 +114,11 @@ func inNamespace(t *testing.T) bool {
 			t.Log(all.String())
 		}
 	}
-	made.Add(int64(bytes.Count(all.Bytes(), []byte("\n"+marked("held"))) + bytes.Count(all.Bytes(), []byte("\n"+marked("FAILED")))))
+	made.Add(
+		int64(
+			bytes.Count(all.Bytes(), []byte("\n"+marked("held"))) + bytes.Count(all.Bytes(), []byte("\n"+marked("FAILED"))),
+		),
+	)
 	held.Add(int64(bytes.Count(all.Bytes(), []byte("\n"+marked("held")))))
 	return false
 }
@@ -180,7 +195,13 @@ func (m *machine) path(parts ...string) string {
 // install sets belay up as root does.
 func (m *machine) install(systemYAML, belayYAML string) {
 	m.t.Helper()
-	out, err := exec.Command(filepath.Join(os.Getenv(inside), "belay"), "system", "install", "--root", m.root).CombinedOutput()
+	out, err := exec.Command(
+		filepath.Join(os.Getenv(inside), "belay"),
+		"system",
+		"install",
+		"--root",
+		m.root,
+	).CombinedOutput()
 	if err != nil {
 		m.t.Fatalf("install: %v: %s", err, out)
 	}
@@ -213,8 +234,18 @@ func (m *machine) startWith(front ...string) {
 		args = append(args, "-l", s)
 	}
 	uid := m.daemonUID()
-	args = append(append(args, front...), "chroot", fmt.Sprintf("--userspec=%d:%d", uid, uid), "--groups=", m.root, "/usr/local/bin/belay",
-		"serve", "--system", "--log", "json")
+	args = append(
+		append(args, front...),
+		"chroot",
+		fmt.Sprintf("--userspec=%d:%d", uid, uid),
+		"--groups=",
+		m.root,
+		"/usr/local/bin/belay",
+		"serve",
+		"--system",
+		"--log",
+		"json",
+	)
 	m.daemon = exec.Command("systemd-socket-activate", args...)
 	m.daemon.Stdout, m.daemon.Stderr = m.log, m.log
 	m.must(m.groups.start(-1, m.daemon))

@@ -23,7 +23,8 @@ func processTries() []try {
 			return refusedBySystem(s.try(alice, c[1], strconv.Itoa(s.daemon.Process.Pid)))
 		}})
 	}
-	for _, c := range [][2]string{{"environ", "read"}, {"mem", "read"}, {"maps", "read"}, {"fd", "list"}, {"cwd", "list"}, {"root", "list"}} {
+	for _, c := range [][2]string{{"environ", "read"}, {"mem", "read"}, {"maps", "read"}, {"fd", "list"}, {"cwd", "list"},
+		{"root", "list"}} {
 		tries = append(tries, try{who: alice, what: "looks at /proc/PID/" + c[0] + " of the daemon", holds: other,
 			do: func(s *stage) outcome {
 				return refusedBySystem(s.try(alice, c[1], fmt.Sprintf("/proc/%d/%s", s.daemon.Process.Pid, c[0])))
@@ -35,14 +36,37 @@ func processTries() []try {
 		{"gives belay-hook no file descriptors", "3", "0"},
 		{"gives belay-hook next to no memory", "0", "67108864"},
 	} {
-		tries = append(tries, try{who: alice, what: c.what, holds: "it blocks, by answer or exit status", quiet: elsewhere, do: func(s *stage) outcome {
-			out, errs, code := s.as(alice, call("s-2", "ls"), "/usr/local/bin/try", "few", c.files, c.memory, "/usr/local/bin/belay-hook",
-				"--runtime", "claude-code")
-			d, r := told(out, errs)
-			return outcome{held: d == "deny" || code == 2, happened: "blocked, exit " + strconv.Itoa(code), saw: out + errs + r}
-		}})
+		tries = append(
+			tries,
+			try{
+				who:   alice,
+				what:  c.what,
+				holds: "it blocks, by answer or exit status",
+				quiet: elsewhere,
+				do: func(s *stage) outcome {
+					out, errs, code := s.as(
+						alice,
+						call("s-2", "ls"),
+						"/usr/local/bin/try",
+						"few",
+						c.files,
+						c.memory,
+						"/usr/local/bin/belay-hook",
+						"--runtime",
+						"claude-code",
+					)
+					d, r := told(out, errs)
+					return outcome{
+						held:     d == "deny" || code == 2,
+						happened: "blocked, exit " + strconv.Itoa(code),
+						saw:      out + errs + r,
+					}
+				},
+			},
+		)
 	}
-	return append(tries,
+	return append(
+		tries,
 		try{who: alice, what: "asks while the daemon is away", holds: "nothing stands in for the daemon", quiet: away,
 			row: "open the state directory themselves", do: func(s *stage) outcome {
 				s.stop(syscall.SIGKILL)
@@ -56,28 +80,62 @@ func processTries() []try {
 				}
 				return refusedBySystem(s.try(alice, "rename", "/home/alice/mine.sock", "/run/belay/belay.sock"))
 			}},
-		try{who: alice, what: "uses commands on a state directory meanwhile", holds: "refused, and told whom to call", quiet: away,
-			row: "open the state directory themselves", do: func(s *stage) outcome {
+		try{
+			who:   alice,
+			what:  "uses commands on a state directory meanwhile",
+			holds: "refused, and told whom to call",
+			quiet: away,
+			row:   "open the state directory themselves",
+			do: func(s *stage) outcome {
 				out, code := s.belay(alice, "--state", "/home/alice/own", "status")
-				return outcome{held: code != 0 && strings.Contains(out, "the platform team"), happened: fmt.Sprintf("exit %d", code), saw: out}
-			}},
-		try{who: alice, what: "asks doctor meanwhile", holds: "red, and told whom to call", quiet: away, do: func(s *stage) outcome {
-			out, code := s.belay(alice, "doctor")
-			return outcome{held: code == 1 && strings.Contains(out, "FAIL  daemon ") && strings.Contains(out, "the platform team"),
-				happened: fmt.Sprintf("exit %d: red", code), saw: out}
-		}},
-		try{who: alice, what: "asks for the machine's status meanwhile, as belay-hook says", holds: "told whom to call", quiet: away,
+				return outcome{
+					held:     code != 0 && strings.Contains(out, "the platform team"),
+					happened: fmt.Sprintf("exit %d", code),
+					saw:      out,
+				}
+			},
+		},
+		try{
+			who:   alice,
+			what:  "asks doctor meanwhile",
+			holds: "red, and told whom to call",
+			quiet: away,
+			do: func(s *stage) outcome {
+				out, code := s.belay(alice, "doctor")
+				return outcome{
+					held:     code == 1 && strings.Contains(out, "FAIL  daemon ") && strings.Contains(out, "the platform team"),
+					happened: fmt.Sprintf("exit %d: red", code),
+					saw:      out,
+				}
+			},
+		},
+		try{
+			who:   alice,
+			what:  "asks for the machine's status meanwhile, as belay-hook says",
+			holds: "told whom to call",
+			quiet: away,
 			do: func(s *stage) outcome {
 				out, code := s.belay(alice, "system", "status")
-				return outcome{held: code == 1 && strings.Contains(out, "the platform team"), happened: fmt.Sprintf("exit %d", code), saw: out}
-			}},
-		try{who: alice, what: "asks again when it is back", holds: "it goes on with the same state", do: func(s *stage) outcome {
-			s.start()
-			s.served(alice)
-			d, r := s.verdict(alice, nil, "s-3", "ls")
-			o := passes(d, r)
-			events := s.events(alice, "session=s-2&limit=1000")
-			o.held, o.saw = o.held && len(events) > 10, fmt.Sprint(o.saw, len(events))
-			return o
-		}})
+				return outcome{
+					held:     code == 1 && strings.Contains(out, "the platform team"),
+					happened: fmt.Sprintf("exit %d", code),
+					saw:      out,
+				}
+			},
+		},
+		try{
+			who:   alice,
+			what:  "asks again when it is back",
+			holds: "it goes on with the same state",
+			do: func(s *stage) outcome {
+				s.start()
+				s.served(alice)
+				d, r := s.verdict(alice, nil, "s-3", "ls")
+				o := passes(d, r)
+				events := s.events(alice, "session=s-2&limit=1000")
+				o.held, o.saw = o.held && len(events) > 10, fmt.Sprint(o.saw, len(events))
+				return o
+			},
+		},
+	)
 }

@@ -79,7 +79,8 @@ func TestRequestsOfHooksHaveAListOfTheirOwn(t *testing.T) {
 	}
 	bind(inside.URL, inside.URL)
 	got := ""
-	for end := time.Now().Add(10 * time.Second); got != "easy" && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(10 * time.Second); got != "easy" &&
+		time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		got = class("named " + strconv.FormatInt(time.Now().UnixNano(), 10))
 	}
 	if got != "easy" || hits.Load() != 1 {

@@ -31,7 +31,9 @@ func newReviewer(t *testing.T, name string) reviewer {
 
 // yaml is the reviewer's entry in belay.yaml, behind a heading.
 func (r reviewer) yaml(heading string) string {
-	return heading + "  - {name: " + r.name + ", key: \"" + queue.FormatReviewerKey(r.key.Public().(ed25519.PublicKey)) + "\"}\n"
+	return heading + "  - {name: " + r.name + ", key: \"" + queue.FormatReviewerKey(
+		r.key.Public().(ed25519.PublicKey),
+	) + "\"}\n"
 }
 
 // unsigned is a decision in the reviewer's name without a signature.
@@ -84,7 +86,11 @@ func passes(d, r string) outcome {
 }
 
 func waits(d, r string) outcome {
-	return outcome{held: d == "deny" && strings.Contains(r, "waiting for approval"), happened: "waiting for approval", saw: d + " " + r}
+	return outcome{
+		held:     d == "deny" && strings.Contains(r, "waiting for approval"),
+		happened: "waiting for approval",
+		saw:      d + " " + r,
+	}
 }
 
 // status is the outcome of a request that has to be answered with one of these.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Each row of what a daemon of the agent's own user does not do, and each of what a user of system mode may do badly, is
-// tried; and each try that names a row finds it. It runs without root.
+// Each row of what a daemon of the agent's own user does not do, and each of what a user of system mode may do badly,
+// is tried; and each try that names a row finds it. It runs without root.
 func TestEveryRowIsTried(t *testing.T) {
 	rows := map[string]int{}
 	for _, at := range [][3]string{

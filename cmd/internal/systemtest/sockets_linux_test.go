@@ -12,9 +12,24 @@ import (
 
 func socketTries() []try {
 	return []try{
-		{who: alice, what: "opens the socket of root in her state directory", holds: modes, do: denied("connect", stateOf(alice)+"/belay.sock")},
-		{who: alice, what: "opens that of bob's state directory", holds: modes, do: denied("connect", stateOf(bob)+"/belay.sock")},
-		{who: alice, what: "puts a socket of her own into /run/belay", holds: "/run/belay is root's", do: denied("bind", "/run/belay/other.sock")},
+		{
+			who:   alice,
+			what:  "opens the socket of root in her state directory",
+			holds: modes,
+			do:    denied("connect", stateOf(alice)+"/belay.sock"),
+		},
+		{
+			who:   alice,
+			what:  "opens that of bob's state directory",
+			holds: modes,
+			do:    denied("connect", stateOf(bob)+"/belay.sock"),
+		},
+		{
+			who:   alice,
+			what:  "puts a socket of her own into /run/belay",
+			holds: "/run/belay is root's",
+			do:    denied("bind", "/run/belay/other.sock"),
+		},
 		{who: alice, what: "puts another socket in the place of belay.sock", holds: "/run/belay is root's",
 			do: denied("rename", "/home/alice/own/belay.yaml", "/run/belay/belay.sock")},
 		{who: alice, what: "listens where a daemon of her own would, and says yes to all", holds: "/run/belay alone is asked",
@@ -22,7 +37,8 @@ func socketTries() []try {
 				s.must(os.MkdirAll(s.path("run/user/1501"), 0o700))
 				s.must(os.Chown(s.path("run/user/1501"), alice, alice))
 				var places []string
-				for _, dir := range []string{"/home/alice/.local/state/belay", "/tmp/belay", "/run/user/1501/belay", "/home/alice"} {
+				for _, dir := range []string{"/home/alice/.local/state/belay", "/tmp/belay", "/run/user/1501/belay",
+					"/home/alice"} {
 					places = append(places, dir+"/belay.sock", dir+"/frame.sock")
 				}
 				l := s.listen(alice, places...)
@@ -43,18 +59,33 @@ func socketTries() []try {
 				l := s.listen(alice, port)
 				return l.unasked(stillBlocked(nil)(s))
 			}},
-		{who: alice, what: "sends what is neither HTTP nor a frame", holds: "the connection ends; others are served", route: "frame",
+		{
+			who:   alice,
+			what:  "sends what is neither HTTP nor a frame",
+			holds: "the connection ends; others are served",
+			route: "frame",
 			do: func(s *stage) outcome {
 				out, _, _ := s.as(alice, "\xbe\xff garbage \x00\x01", "/usr/local/bin/try", "raw", "frame.sock")
 				more, _, _ := s.as(alice, "GARBAGE\r\n\r\n", "/usr/local/bin/try", "raw", "belay.sock")
 				d, r := s.verdict(bob, nil, "s-0", "ls")
-				return outcome{held: d != "deny" && strings.Contains(more, "400"), happened: "refused, bob is served", saw: out + more + d + r}
-			}},
-		{who: alice, what: "comes as a web page does: Host and Origin of a site", holds: "403", route: "forbidden", do: func(s *stage) outcome {
-			out, _, _ := s.as(alice, "GET /v1/status HTTP/1.1\r\nHost: evil.example\r\nOrigin: https://evil.example\r\n\r\n",
-				"/usr/local/bin/try", "raw", "belay.sock")
-			return outcome{held: strings.Contains(out, " 403 "), happened: short(out, 30), saw: out}
-		}},
+				return outcome{
+					held:     d != "deny" && strings.Contains(more, "400"),
+					happened: "refused, bob is served",
+					saw:      out + more + d + r,
+				}
+			},
+		},
+		{
+			who:   alice,
+			what:  "comes as a web page does: Host and Origin of a site",
+			holds: "403",
+			route: "forbidden",
+			do: func(s *stage) outcome {
+				out, _, _ := s.as(alice, "GET /v1/status HTTP/1.1\r\nHost: evil.example\r\nOrigin: https://evil.example\r\n\r\n",
+					"/usr/local/bin/try", "raw", "belay.sock")
+				return outcome{held: strings.Contains(out, " 403 "), happened: short(out, 30), saw: out}
+			},
+		},
 	}
 }
 

@@ -123,7 +123,8 @@ func (s *stage) make(t try) {
 
 // refusal is the number of the event that a user was refused on a route, once it is there.
 func (s *stage) refusal(uid int, route string) int64 {
-	for end := time.Now().Add(3 * time.Second); s.daemon != nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Second); s.daemon != nil &&
+		time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		for _, e := range slices.Backward(s.events(uid, "type="+string(phases.EventAccess)+"&newest=true&limit=200")) {
 			var a wire.Access
 			if json.Unmarshal(e.Output, &a) == nil && (a.Request == route || a.Code == route) {

@@ -55,8 +55,19 @@ func (m *machine) startTools() {
 	m.must(os.MkdirAll(m.path("run/belay"), 0o755))
 	socket, uid := m.path("run/belay/tools.sock"), m.toolsUID()
 	_ = os.Remove(socket)
-	m.tools = exec.Command("systemd-socket-activate", "--accept", "-l", socket, "chroot", fmt.Sprintf("--userspec=%d:%d", uid, uid),
-		"--groups=", m.root, "/usr/local/bin/belay", "serve", "--tools")
+	m.tools = exec.Command(
+		"systemd-socket-activate",
+		"--accept",
+		"-l",
+		socket,
+		"chroot",
+		fmt.Sprintf("--userspec=%d:%d", uid, uid),
+		"--groups=",
+		m.root,
+		"/usr/local/bin/belay",
+		"serve",
+		"--tools",
+	)
 	m.tools.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	m.tools.Stdout, m.tools.Stderr = m.log, m.log
 	m.tools.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -156,9 +167,9 @@ func (m *machine) probe(uid int, todo string) (outcome, answer string) {
 	return "", ""
 }
 
-// A hook calls a tool of an MCP server as two users ask. The server runs as belay-tools, each user's in a process of its
-// own. It reaches no key and no socket of belay's, and nothing of the other user's. What it does to itself stays with it.
-// And nothing but the daemon has a server started, and not even the daemon one that root's file does not name.
+// A hook calls a tool of an MCP server as two users ask. The server runs as belay-tools, each user's in a process of
+// its own. It reaches no key and no socket of belay's, and nothing of the other user's. What it does to itself stays
+// with it. And nothing but the daemon has a server started, and not even the daemon one that root's file does not name.
 func TestTools(t *testing.T) {
 	if !inNamespace(t) {
 		return
@@ -242,7 +253,10 @@ func TestTools(t *testing.T) {
 			t.Errorf("the daemon's user asks for %s: %s", what, got)
 		}
 	}
-	if got := ask(daemonUID, `{"server":"probe","digest":"","uid":1,"command":["/bin/sh"]}`); !strings.HasPrefix(got, `""`) {
+	if got := ask(daemonUID, `{"server":"probe","digest":"","uid":1,"command":["/bin/sh"]}`); !strings.HasPrefix(
+		got,
+		`""`,
+	) {
 		t.Errorf("the daemon's user brings a command: %s", got)
 	}
 	m.must(os.Chmod(m.path(socket), 0o666)) // a drop-in of an operator who errs
@@ -266,7 +280,8 @@ func TestTools(t *testing.T) {
 	if outcome, answer := m.probe(alice, "hang"); outcome != "timeout" {
 		t.Errorf("a server that hangs: %s %s", outcome, answer)
 	}
-	if outcome, answer := m.probe(bob, "who"); outcome != "ok" || !strings.Contains(answer, fmt.Sprintf("pid %d,", pids[bob])) {
+	if outcome, answer := m.probe(bob, "who"); outcome != "ok" ||
+		!strings.Contains(answer, fmt.Sprintf("pid %d,", pids[bob])) {
 		t.Errorf("the other user's server meanwhile: %s %s", outcome, answer)
 	}
 	pins, err := os.ReadFile(m.path("var/lib/belay/users/1501/tools.json"))
@@ -291,7 +306,8 @@ func TestTools(t *testing.T) {
 	// Without what starts them, a call fails, and the daemon starts nothing by itself.
 	m.stopTools()
 	m.start()
-	if outcome, answer := m.probe(alice, "who"); outcome == "ok" || !strings.Contains(answer, "cannot be started on this machine") {
+	if outcome, answer := m.probe(alice, "who"); outcome == "ok" ||
+		!strings.Contains(answer, "cannot be started on this machine") {
 		t.Errorf("without a runner: %s %s", outcome, answer)
 	}
 	m.stop(syscall.SIGTERM)

@@ -35,7 +35,11 @@ func variableTries() []try {
 				s.files(alice, map[string]string{"home/alice/other/url": "https://127.0.0.1:4170\n"})
 				return stillBlocked(nil, "--connect", "/home/alice/other")(s)
 			}},
-		{who: alice, what: "preloads a library into a belay-hook that loads none", holds: "the programs are static", row: waysPreload,
+		{
+			who:   alice,
+			what:  "preloads a library into a belay-hook that loads none",
+			holds: "the programs are static",
+			row:   waysPreload,
 			do: func(s *stage) outcome {
 				for _, name := range []string{"belay", "belay-hook", "belay-eval"} {
 					f, err := elf.Open(s.path("usr/local/bin", name))
@@ -49,7 +53,8 @@ func variableTries() []try {
 				}
 				return stillBlocked([]string{"LD_PRELOAD=/home/alice/x.so", "LD_AUDIT=/home/alice/x.so",
 					"LD_LIBRARY_PATH=/home/alice"})(s)
-			}},
+			},
+		},
 		{who: alice, what: "runs `belay eval --runtime` with BELAY_HOME instead", holds: machineDecides,
 			do: func(s *stage) outcome {
 				out, errs, _ := s.with(alice, []string{"BELAY_HOME=/home/alice/own"}, call("s-2", destroys), "/usr/local/bin/belay",
@@ -69,10 +74,12 @@ func variableTries() []try {
 	}{
 		{"names it by BELAY_HOME", waysVariables, []string{"BELAY_HOME=/home/alice/own"}},
 		{"names it by BELAY_HOME that leads to bob's state", "", []string{"BELAY_HOME=" + stateOf(bob)}},
-		{"names it by XDG_STATE_HOME and HOME", waysVariables, []string{"XDG_STATE_HOME=/home/alice", "HOME=/home/alice/own"}},
+		{"names it by XDG_STATE_HOME and HOME", waysVariables, []string{"XDG_STATE_HOME=/home/alice",
+			"HOME=/home/alice/own"}},
 		{"sets HOME to nothing", "", []string{"HOME="}},
 		{"puts a belay of her own first on the PATH", waysPreload, []string{"PATH=/home/alice/bin"}},
-		{"sets TMPDIR and variables of Go", "", []string{"TMPDIR=/nowhere", "GODEBUG=x=1", "GOGC=off", "GOMEMLIMIT=1", "GOTRACEBACK=crash"}},
+		{"sets TMPDIR and variables of Go", "", []string{"TMPDIR=/nowhere", "GODEBUG=x=1", "GOGC=off", "GOMEMLIMIT=1",
+			"GOTRACEBACK=crash"}},
 		{"names another configuration of the machine", "", []string{"BELAY_SYSTEM=/home/alice", "BELAY_CONFIG=/home/alice",
 			"BELAY_ROOT=/home/alice", "BELAY_SOCKET=/home/alice/s"}},
 		{"pretends to be systemd's child", "", []string{"LISTEN_FDS=2", "LISTEN_PID=1", "NOTIFY_SOCKET=/home/alice/s"}},
@@ -84,7 +91,11 @@ func variableTries() []try {
 		do: func(s *stage) outcome {
 			l := s.listen(alice, "tcp:127.0.0.1:0")
 			proxy := "http://" + l.addresses[0]
-			o := stillBlocked([]string{"HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy, "ALL_PROXY=" + proxy, "http_proxy=" + proxy})(s)
+			o := stillBlocked(
+				[]string{"HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy, "ALL_PROXY=" + proxy, "http_proxy=" + proxy},
+			)(
+				s,
+			)
 			return l.unasked(o)
 		}})
 }

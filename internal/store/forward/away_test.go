@@ -18,8 +18,8 @@ import (
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
 
-// PostgreSQL is away, from the start and in between: what needs it is refused at once, the rest goes on, and all of it gets
-// there afterwards without a hand.
+// PostgreSQL is away, from the start and in between: what needs it is refused at once, the rest goes on, and all of it
+// gets there afterwards without a hand.
 func TestAway(t *testing.T) {
 	p := pgtest.NewProxy(t)
 	o := pgtest.Options(t, "k")
@@ -74,7 +74,8 @@ func TestKeep(t *testing.T) {
 		b := batch(fmt.Sprint("e", n))
 		b.Events[0].Reason = strings.Repeat(fmt.Sprintf("%08x", rand.Uint32()), 60)
 		_, err := s.Commit(t.Context(), b)
-		if err != nil && (!errors.Is(err, kernel.ErrUnavailable) || !strings.Contains(err.Error(), "keep allows 20000 bytes")) {
+		if err != nil &&
+			(!errors.Is(err, kernel.ErrUnavailable) || !strings.Contains(err.Error(), "keep allows 20000 bytes")) {
 			t.Fatal(err)
 		}
 		return err != nil

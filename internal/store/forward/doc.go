@@ -29,13 +29,13 @@
 //  1. The turn of the writer to PostgreSQL is taken, on a connection that answers, and all that the local
 //     log has is forwarded. Nothing is left to mend.
 //  2. Local: the intent is committed. It is the local part of the batch and the ids of its events. From here on no
-//     other event gets a number, in any process. A crash leaves the intent; the next forwarder asks PostgreSQL, which does
-//     not have the events, and ends the intent.
+//     other event gets a number, in any process. A crash leaves the intent; the next forwarder asks PostgreSQL, which
+//     does not have the events, and ends the intent.
 //  3. Local, in the writer's turn: a transaction with all local rows is prepared. A crash: as in step 2.
 //  4. PostgreSQL: what came in between is forwarded. The rows that kernels share are locked, read, and the batch is
 //     decided. A conflict undoes all, and ends the intent. A crash: as in step 2.
-//  5. Local: the events are made, with the digest of the local rows (restrictions) and that of the shared ones (shared).
-//     A crash: as in step 2.
+//  5. Local: the events are made, with the digest of the local rows (restrictions) and that of the shared ones
+//     (shared). A crash: as in step 2.
 //  6. PostgreSQL: rows and events are written and committed. A crash leaves an intent and the events in PostgreSQL. The
 //     next forwarder finds both. It carries the intent out, with the events byte by byte, and compares the
 //     digest in them with the local rows.
@@ -51,8 +51,8 @@
 //
 // # While PostgreSQL is away
 //
-// The first call that fails opens a circuit. From then on nothing that needs the shared truth waits: it is ErrUnavailable
-// at once. The forwarder tries to connect in the background and closes the circuit. Everything else goes
+// The first call that fails opens a circuit. From then on nothing that needs the shared truth waits: it is
+// ErrUnavailable at once. The forwarder tries to connect in the background and closes the circuit. Everything else goes
 // on. What waits to be forwarded is bounded by Options.Keep; beyond that nothing is committed.
 //
 // An event with a digest of shared rows is always in PostgreSQL first. If it is about to be forwarded, PostgreSQL has

@@ -21,8 +21,8 @@ func (s *Store) SetReport(body []byte) {
 	}
 }
 
-// Changed returns a channel that is closed when shared rows have changed; see postgres.Store.Changed. While PostgreSQL was
-// never reached it is closed each second.
+// Changed returns a channel that is closed when shared rows have changed; see postgres.Store.Changed. While PostgreSQL
+// was never reached it is closed each second.
 func (s *Store) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

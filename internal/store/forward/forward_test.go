@@ -134,8 +134,8 @@ func same(t *testing.T, s *forward.Store, o postgres.Options) {
 	}
 }
 
-// The local log gets to PostgreSQL as it is, with its checkpoints, and goes on from there after a restart; so does one that
-// was there before.
+// The local log gets to PostgreSQL as it is, with its checkpoints, and goes on from there after a restart; so does one
+// that was there before.
 func TestForwards(t *testing.T) {
 	o := pgtest.Options(t, "k")
 	path := filepath.Join(t.TempDir(), "belay.db")
@@ -186,8 +186,8 @@ func TestForwardsWhatOthersWrite(t *testing.T) {
 	same(t, s, o)
 }
 
-// A log in PostgreSQL that is not a beginning of the local one is never continued: not where it has other events, and not
-// where it has more.
+// A log in PostgreSQL that is not a beginning of the local one is never continued: not where it has other events, and
+// not where it has more.
 func TestForked(t *testing.T) {
 	for name, events := range map[string][]string{"other events": {"x", "b", "c"}, "fewer events": {"a"}} {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,8 @@ func (s *Store) run() {
 	}
 }
 
-// last forwards what it can in short time, so that a process that ends at once leaves little, and notes how far it came.
+// last forwards what it can in short time, so that a process that ends at once leaves little, and notes how far it
+// came.
 func (s *Store) last() {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWait)
 	defer cancel()

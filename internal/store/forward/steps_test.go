@@ -43,8 +43,8 @@ func there(t *testing.T, s kernel.Store, id string) bool {
 	return len(es) == 1
 }
 
-// agreed checks that a claim was made as a whole or not at all: its use, its event, its local row. told is what its caller
-// was told; nil: the caller has died.
+// agreed checks that a claim was made as a whole or not at all: its use, its event, its local row. told is what its
+// caller was told; nil: the caller has died.
 func agreed(t *testing.T, s *forward.Store, o postgres.Options, event, lease string, told *error) {
 	t.Helper()
 	until(t, "in use", func() bool { st := s.State(); return st.Away.IsZero() && st.Unsettled == 0 })
@@ -70,8 +70,8 @@ func agreed(t *testing.T, s *forward.Store, o postgres.Options, event, lease str
 	same(t, s, o)
 }
 
-// Whatever fails in whatever step, a shared batch is in both databases or in none, the caller is told which, and it goes on
-// without a hand.
+// Whatever fails in whatever step, a shared batch is in both databases or in none, the caller is told which, and it
+// goes on without a hand.
 func TestStepsFail(t *testing.T) {
 	p := pgtest.NewProxy(t)
 	o := pgtest.Options(t, "k")
@@ -153,22 +153,34 @@ func TestChild(t *testing.T) {
 	if step == "" {
 		t.Skip("it is run by TestStepsKilled")
 	}
-	o := postgres.Options{DSN: pgtest.DSN(t), Kernel: os.Getenv(kernelVariable), Schema: os.Getenv(schemaVariable), TLS: postgres.Off,
-		Hold: 3 * time.Second, AnyRole: true}
+	o := postgres.Options{
+		DSN:     pgtest.DSN(t),
+		Kernel:  os.Getenv(kernelVariable),
+		Schema:  os.Getenv(schemaVariable),
+		TLS:     postgres.Off,
+		Hold:    3 * time.Second,
+		AnyRole: true,
+	}
 	local, err := sqlite.Open(t.Context(), os.Getenv(pathVariable), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	killed := once(step, func() error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) })
-	s, err := forward.OpenFaulty(t.Context(), local, o, forward.Options{Probe: 10 * time.Millisecond}, func(at string) error {
-		if at != forward.Settling && step == forward.Settling {
+	s, err := forward.OpenFaulty(
+		t.Context(),
+		local,
+		o,
+		forward.Options{Probe: 10 * time.Millisecond},
+		func(at string) error {
+			if at != forward.Settling && step == forward.Settling {
+				return nil
+			}
+			if step == forward.Settling || there(t, local, "local") {
+				return killed(at)
+			}
 			return nil
-		}
-		if step == forward.Settling || there(t, local, "local") {
-			return killed(at)
-		}
-		return nil
-	})
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +193,8 @@ func TestChild(t *testing.T) {
 	t.Fatal(fmt.Sprint("it still lives: ", err))
 }
 
-// The answer to the commit in PostgreSQL is lost and PostgreSQL is away. The caller waits until it is known what happened,
-// others are refused at once, and then all goes on.
+// The answer to the commit in PostgreSQL is lost and PostgreSQL is away. The caller waits until it is known what
+// happened, others are refused at once, and then all goes on.
 func TestLostAnswer(t *testing.T) {
 	for name, written := range map[string]bool{"written": true, "not written": false} {
 		t.Run(name, func(t *testing.T) {

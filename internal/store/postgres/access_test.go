@@ -20,7 +20,12 @@ func askPassword(t *testing.T, login string) {
 	const copies = `DO $$ DECLARE lines text[] := string_to_array(pg_read_file(current_setting('hba_file')), E'\n'); BEGIN
 		CREATE TEMP TABLE hba AS SELECT line, n FROM unnest(%s) WITH ORDINALITY u (line, n);
 		EXECUTE format('COPY (SELECT line FROM hba ORDER BY n) TO %%L', current_setting('hba_file')); END $$`
-	pgtest.Exec(t, "public", fmt.Sprintf(copies, "ARRAY['local all "+login+" scram-sha-256'] || lines"), "SELECT pg_reload_conf()")
+	pgtest.Exec(
+		t,
+		"public",
+		fmt.Sprintf(copies, "ARRAY['local all "+login+" scram-sha-256'] || lines"),
+		"SELECT pg_reload_conf()",
+	)
 	t.Cleanup(func() { pgtest.Exec(t, "public", fmt.Sprintf(copies, "lines[2:]"), "SELECT pg_reload_conf()") })
 }
 

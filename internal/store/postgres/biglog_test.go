@@ -70,11 +70,19 @@ func BenchmarkQueries(b *testing.B) {
 	}
 	pgtest.Exec(b, o.Schema, "VACUUM ANALYZE")
 	var heap, index, tree, found int64
-	query(b, o, `SELECT sum(CASE WHEN relname LIKE 'events%' AND relkind = 'r' THEN pg_relation_size(oid) ELSE 0 END)::bigint,
+	query(
+		b,
+		o,
+		`SELECT sum(CASE WHEN relname LIKE 'events%' AND relkind = 'r' THEN pg_relation_size(oid) ELSE 0 END)::bigint,
 		sum(CASE WHEN relname LIKE 'events%' AND relkind = 'i' THEN pg_relation_size(oid) ELSE 0 END)::bigint,
 		sum(CASE WHEN relname LIKE 'tiles%' THEN pg_relation_size(oid) ELSE 0 END)::bigint,
 		sum(CASE WHEN relname LIKE 'lookup%' THEN pg_relation_size(oid) ELSE 0 END)::bigint
-		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'i')`, &heap, &index, &tree, &found)
+		FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'i')`,
+		&heap,
+		&index,
+		&tree,
+		&found,
+	)
 	b.Logf("bytes an event: %d of rows, %d of their indexes, %d of the tree, %d of the lookup", heap/events, index/events,
 		tree/events, found/events)
 	last := events / 4
@@ -84,7 +92,8 @@ func BenchmarkQueries(b *testing.B) {
 		wire.Query
 	}{
 		{"newest", wire.Query{}}, {"decision", wire.Query{Decision: "block"}}, {"tool", wire.Query{Tool: "web_fetch"}},
-		{"tool-and-decision", wire.Query{Tool: "web_fetch", Decision: "block"}}, {"kind", wire.Query{Kind: phases.KindPolicy}},
+		{"tool-and-decision", wire.Query{Tool: "web_fetch", Decision: "block"}}, {"kind",
+			wire.Query{Kind: phases.KindPolicy}},
 		{"session", wire.Query{Session: fmt.Sprint("session-", last/120)}}, {"agent", wire.Query{Agent: "main"}},
 		{"invocation", wire.Query{Invocation: fmt.Sprintf("inv-%016x", last/2)}}, {"hook", wire.Query{Binding: "hook-1"}},
 		{"type", wire.Query{Type: phases.EventVerdict}}, {"except", wire.Query{Except: phases.EventHook}},

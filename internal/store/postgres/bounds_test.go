@@ -14,7 +14,8 @@ import (
 )
 
 // The server has the bounds of the options for each connection, and keeps them: a statement that takes longer is given
-// up, one that waits for another kernel's lock, too, and there are no more connections than readers and one that writes.
+// up, one that waits for another kernel's lock, too, and there are no more connections than readers and one that
+// writes.
 func TestBoundsOfConnections(t *testing.T) {
 	o := pgtest.Options(t, "bounds")
 	o.StatementTimeout, o.LockTimeout, o.Readers = 900*time.Millisecond, 300*time.Millisecond, 2
@@ -35,7 +36,8 @@ func TestBoundsOfConnections(t *testing.T) {
 		}
 	}
 	begun := time.Now()
-	if err := s.Sleep(t.Context(), 20*time.Second); !errors.Is(err, kernel.ErrUnavailable) || time.Since(begun) > 10*time.Second {
+	if err := s.Sleep(t.Context(), 20*time.Second); !errors.Is(err, kernel.ErrUnavailable) ||
+		time.Since(begun) > 10*time.Second {
 		t.Errorf("a slow statement: %v after %v", err, time.Since(begun))
 	}
 	var sleeping sync.WaitGroup

@@ -55,8 +55,8 @@ func (m *endingMark) Advance(epoch int64, h highwater.Head) error {
 	return m.call(func() error { return m.Mark.Advance(epoch, h) })
 }
 
-// The process ends at each of its calls to the mark, before or after it. The next one takes no crash for a rollback, what
-// was acknowledged as used stays used, and every use in the database was noted before.
+// The process ends at each of its calls to the mark, before or after it. The next one takes no crash for a rollback,
+// what was acknowledged as used stays used, and every use in the database was noted before.
 func TestProcessesThatEndAtTheirMark(t *testing.T) {
 	for at := 1; ; at++ {
 		for _, after := range []bool{false, true} {

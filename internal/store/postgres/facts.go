@@ -87,7 +87,8 @@ func Examine(ctx context.Context, o Options) (f Facts) {
 	}
 	defer c.Close(ctx)
 	f.TLS = tlsOf(c)
-	for _, look := range []func(context.Context, *pgx.Conn, *Options) error{f.server, f.clock, f.replicas, f.schema, f.rights,
+	for _, look := range []func(context.Context, *pgx.Conn, *Options) error{f.server, f.clock, f.replicas, f.schema,
+		f.rights,
 		f.holder} {
 		if err := look(ctx, c, &o); err != nil {
 			f.Problem = errors.Join(f.Problem, err)

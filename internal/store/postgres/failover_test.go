@@ -67,8 +67,8 @@ func (m *markedKernel) looks() {
 	}
 }
 
-// A replica takes over that lacks the last transactions. A process that runs notices it by its log, another one by what it
-// has seen of the first, and a third one after a restart. They are recovered one after the other, and what was used
+// A replica takes over that lacks the last transactions. A process that runs notices it by its log, another one by what
+// it has seen of the first, and a third one after a restart. They are recovered one after the other, and what was used
 // stays used.
 func TestFailoverToAReplicaThatLags(t *testing.T) {
 	pair, p, o := pgtest.NewPair(t, "a")
@@ -139,8 +139,8 @@ func TestFailoverToAReplicaThatLacksNothing(t *testing.T) {
 	}
 }
 
-// A dump is restored that is older than what was acknowledged. The kernel is blocked until it is recovered, and what it used
-// since the dump stays used.
+// A dump is restored that is older than what was acknowledged. The kernel is blocked until it is recovered, and what it
+// used since the dump stays used.
 func TestARestoredDump(t *testing.T) {
 	o := pgtest.Options(t, "k")
 	m := openMarked(t, o)

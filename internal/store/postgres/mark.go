@@ -138,16 +138,21 @@ func (w *writer) sees(ctx context.Context, seen highwater.Seen) error {
 	return unseen(seen, now, name, hash)
 }
 
-// unseen returns an error if a database does not hold what was seen. now is its version of the rows that restrict, and hash
-// what the tree of the kernel of that name has in the place of the event that recorded them; nil: nothing.
+// unseen returns an error if a database does not hold what was seen. now is its version of the rows that restrict, and
+// hash what the tree of the kernel of that name has in the place of the event that recorded them; nil: nothing.
 func unseen(seen highwater.Seen, now int64, name string, hash *tlog.Hash) error {
 	if now < seen.Version {
 		return rolledBack("the rows that restrict are of version %d, and were of version %d, which event %d of kernel %q "+
 			"records: a server took over that lacks it, or the database was restored", now, seen.Version, seen.Seq, name)
 	}
 	if hash == nil || *hash != seen.Hash {
-		return rolledBack("the log of kernel %q lacks event %d, which recorded the rows that restrict of version %d: a server "+
-			"took over that lacks it, or the database was restored", name, seen.Seq, seen.Version)
+		return rolledBack(
+			"the log of kernel %q lacks event %d, which recorded the rows that restrict of version %d: a server "+
+				"took over that lacks it, or the database was restored",
+			name,
+			seen.Seq,
+			seen.Version,
+		)
 	}
 	return nil
 }

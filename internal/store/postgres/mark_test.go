@@ -335,7 +335,8 @@ func TestALogOfTodayIsAdoptedOnce(t *testing.T) {
 	m = m.again()
 	m.must(batch("e4"))
 	es, err := m.Events(t.Context(), wire.Query{})
-	if err != nil || len(es) != 5 || es[1].Type != phases.EventNotice || !strings.Contains(es[1].Reason, "high-water mark") {
+	if err != nil || len(es) != 5 || es[1].Type != phases.EventNotice ||
+		!strings.Contains(es[1].Reason, "high-water mark") {
 		t.Fatalf("%+v, %v", es, err)
 	}
 	storetest.CheckLog(t, m.Store)

@@ -18,16 +18,23 @@ func TestMigrationThatFails(t *testing.T) {
 	o := pgtest.Bare(t, "k")
 	pgtest.Exec(t, "public", "CREATE SCHEMA "+o.Schema)
 	pgtest.Exec(t, o.Schema, "CREATE TABLE once (mine int)") // step 3 makes one of this name
-	if _, err := postgres.Migrate(t.Context(), o); !errors.Is(err, kernel.ErrUnavailable) || !strings.Contains(err.Error(), "once") {
+	if _, err := postgres.Migrate(t.Context(), o); !errors.Is(err, kernel.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "once") {
 		t.Fatalf("%v", err)
 	}
 	var keys, versions int
-	query(t, o, "SELECT count(*) FROM pg_class WHERE relname = 'keys' AND relnamespace = '"+o.Schema+"'::regnamespace", &keys)
+	query(
+		t,
+		o,
+		"SELECT count(*) FROM pg_class WHERE relname = 'keys' AND relnamespace = '"+o.Schema+"'::regnamespace",
+		&keys,
+	)
 	query(t, o, "SELECT max(version_id) FROM schema_versions", &versions)
 	if keys != 0 || versions != 2 {
 		t.Errorf("half of a step is there: %d tables of step 3, version %d", keys, versions)
 	}
-	if _, err := postgres.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "has version 2, and this belay needs") ||
+	if _, err := postgres.Open(t.Context(), o); err == nil ||
+		!strings.Contains(err.Error(), "has version 2, and this belay needs") ||
 		!strings.Contains(err.Error(), "migrate") {
 		t.Errorf("%v", err)
 	}
@@ -38,8 +45,8 @@ func TestMigrationThatFails(t *testing.T) {
 	commit(t, pgtest.Open(t, o), batch("a"))
 }
 
-// A newer belay migrates the schema while older kernels run: each blocks at its next connection, and says why. The newer
-// one has to be installed; nothing that the older one does not know of is written by it until then.
+// A newer belay migrates the schema while older kernels run: each blocks at its next connection, and says why. The
+// newer one has to be installed; nothing that the older one does not know of is written by it until then.
 func TestOlderKernelMeetsNewerSchema(t *testing.T) {
 	p := pgtest.NewProxy(t)
 	o := pgtest.Options(t, "older")
@@ -47,7 +54,11 @@ func TestOlderKernelMeetsNewerSchema(t *testing.T) {
 	o.DSN = p.DSN(t)
 	s := pgtest.Open(t, o)
 	commit(t, s, batch("a"))
-	pgtest.Exec(t, direct, "INSERT INTO schema_versions (version_id, is_applied) SELECT max(version_id) + 1, true FROM schema_versions")
+	pgtest.Exec(
+		t,
+		direct,
+		"INSERT INTO schema_versions (version_id, is_applied) SELECT max(version_id) + 1, true FROM schema_versions",
+	)
 	p.Cut()
 	refused := false
 	for deadline := time.Now().Add(20 * time.Second); !refused && time.Now().Before(deadline); {
@@ -61,5 +72,9 @@ func TestOlderKernelMeetsNewerSchema(t *testing.T) {
 		t.Error("it does not say why")
 	}
 	pgtest.Exec(t, direct, "DELETE FROM schema_versions WHERE version_id = (SELECT max(version_id) FROM schema_versions)")
-	until(t, "the schema is of its version again", func() bool { _, err := s.Commit(t.Context(), batch(fmt.Sprint("c"))); return err == nil })
+	until(
+		t,
+		"the schema is of its version again",
+		func() bool { _, err := s.Commit(t.Context(), batch(fmt.Sprint("c"))); return err == nil },
+	)
 }

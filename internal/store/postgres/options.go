@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -172,7 +171,7 @@ func readDSN(path string) (string, error) {
 	switch {
 	case info.Mode().Perm()&0o077 != 0:
 		return "", optionError("dsn_file", "others can read %s, which holds a password (mode %s); run: chmod 600 %s", path,
-			fs.FileMode(info.Mode().Perm()), path)
+			info.Mode().Perm(), path)
 	case info.Size() > maxDSNBytes:
 		return "", errLongDSN(path)
 	}
@@ -206,8 +205,8 @@ type target struct {
 	socket                         bool
 }
 
-// parseDSN takes a DSN apart. No error of it shows a part of the DSN: where a password is not written as URLs have it, any
-// part may be one of the password.
+// parseDSN takes a DSN apart. No error of it shows a part of the DSN: where a password is not written as URLs have it,
+// any part may be one of the password.
 func parseDSN(dsn string) (t target, err error) {
 	u, err := url.Parse(dsn)
 	if err != nil {

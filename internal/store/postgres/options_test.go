@@ -101,7 +101,8 @@ func TestNothingComesFromTheEnvironment(t *testing.T) {
 // read.
 func TestOddEnvironment(t *testing.T) {
 	for _, name := range []string{"PGHOST", "PGPORT", "PGUSER", "PGDATABASE", "PGSSLMODE", "PGSSLNEGOTIATION", "PGSSLSNI",
-		"PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT", "PGSSLPASSWORD", "PGREQUIREAUTH", "PGCHANNELBINDING", "PGTARGETSESSIONATTRS",
+		"PGSSLCERT", "PGSSLKEY", "PGSSLROOTCERT", "PGSSLPASSWORD", "PGREQUIREAUTH", "PGCHANNELBINDING",
+		"PGTARGETSESSIONATTRS",
 		"PGMINPROTOCOLVERSION", "PGMAXPROTOCOLVERSION", "PGCONNECT_TIMEOUT", "PGTZ", "PGOPTIONS", "PGAPPNAME", "PGPASSFILE",
 		"PGSERVICEFILE"} {
 		t.Run(name, func(t *testing.T) {
@@ -180,7 +181,8 @@ func TestDSNThatCannotBeRead(t *testing.T) {
 		"has grown":  {strings.NewReader(whole + "x"), "/run/dsn is longer than"},
 	} {
 		got, err := contents(c.r, "/run/dsn")
-		if err == nil || got != "" || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "dsn_file: ") ||
+		if err == nil || got != "" || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), "dsn_file: ") ||
 			strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}

@@ -37,8 +37,8 @@ type loggedPlan struct {
 	Plan  planNode `json:"Plan"`
 }
 
-// reads returns the tables that grow, of which a plan reads rows that it does not ask for: all of them, those of a whole
-// index, or events to look at their numbers. limited: it stops when it has enough of them.
+// reads returns the tables that grow, of which a plan reads rows that it does not ask for: all of them, those of a
+// whole index, or events to look at their numbers. limited: it stops when it has enough of them.
 func (n *planNode) reads(limited bool) (out []string) {
 	byNumber := strings.HasPrefix(n.Relation, "events_") &&
 		(strings.Contains(n.Filter, "(seq ") || strings.Contains(n.Filter, "(id = "))
@@ -133,7 +133,16 @@ func TestPlansAreRead(t *testing.T) {
 		{"belay k|", "Seq Scan", "kernels", "", 0}, {"psql|", "Seq Scan", "leases", "", 0},
 		{"belay k|", "Seq Scan", "a_new_table", "", 1}, {"belay k|", "Index Scan", "leases", "(state = 'x')", 1},
 	} {
-		text := strings.NewReplacer("TYPE", c.node, "TABLE", c.table, "FILTER", c.filter).Replace(c.line + plan + "belay k| LOG: x\n")
+		text := strings.NewReplacer(
+			"TYPE",
+			c.node,
+			"TABLE",
+			c.table,
+			"FILTER",
+			c.filter,
+		).Replace(
+			c.line + plan + "belay k| LOG: x\n",
+		)
 		got := 0
 		plansOf(t, strings.NewReader(text), func(p *loggedPlan) { got += len(p.Plan.reads(false)) })
 		if got != c.want {

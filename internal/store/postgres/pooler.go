@@ -24,8 +24,8 @@ func pooled(err error) bool {
 	return refusal(err) == protocolViolation
 }
 
-// noPooler makes sure that the session is one of the server's own. A pooler in transaction mode gives each transaction to
-// another session of the server, in which what was set for this one does not hold.
+// noPooler makes sure that the session is one of the server's own. A pooler in transaction mode gives each transaction
+// to another session of the server, in which what was set for this one does not hold.
 func noPooler(ctx context.Context, c *pgconn.PgConn) error {
 	results, err := c.Exec(ctx, "SELECT pg_backend_pid()").ReadAll() // without a prepared statement, which might be lost
 	if err != nil {

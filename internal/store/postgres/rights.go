@@ -143,8 +143,10 @@ func (r *Rights) attributes(ctx context.Context, c querier, schema string) error
 }
 
 func anotherLogin(role string) string {
-	return fmt.Sprintf("CREATE ROLE belay_NAME LOGIN PASSWORD '…' IN ROLE belay_kernel; -- for the DSN, in the place of %s",
-		quoted(role))
+	return fmt.Sprintf(
+		"CREATE ROLE belay_NAME LOGIN PASSWORD '…' IN ROLE belay_kernel; -- for the DSN, in the place of %s",
+		quoted(role),
+	)
 }
 
 // mightyRoles are those by which a member gets around every access list.
@@ -232,8 +234,13 @@ func (r *Rights) missing(ctx context.Context, c querier, schema string) error {
 			}
 		}
 	}
-	rows, err := c.Query(ctx, `SELECT name, privilege FROM unnest($1::text[], $2::text[]) WITH ORDINALITY u (name, privilege, n)
-		WHERE NOT coalesce(has_table_privilege(to_regclass(name), privilege), false) ORDER BY n`, names, privileges)
+	rows, err := c.Query(
+		ctx,
+		`SELECT name, privilege FROM unnest($1::text[], $2::text[]) WITH ORDINALITY u (name, privilege, n)
+		WHERE NOT coalesce(has_table_privilege(to_regclass(name), privilege), false) ORDER BY n`,
+		names,
+		privileges,
+	)
 	if err != nil {
 		return err
 	}
@@ -248,9 +255,15 @@ func (r *Rights) missing(ctx context.Context, c querier, schema string) error {
 	}); err != nil {
 		return err
 	}
-	rows, err = c.Query(ctx, `SELECT f, 'EXECUTE' FROM unnest($1::text[]) WITH ORDINALITY u (f, n) WHERE NOT EXISTS (SELECT FROM
-		pg_proc WHERE pronamespace = to_regnamespace(quote_ident($2)) AND proname = f AND has_function_privilege(oid, 'EXECUTE'))
-		ORDER BY n`, kernelFunctions(), schema)
+	rows, err = c.Query(
+		ctx,
+		`SELECT f, 'EXECUTE' FROM unnest($1::text[]) WITH ORDINALITY u (f, n) WHERE NOT EXISTS (SELECT FROM
+		pg_proc WHERE pronamespace = to_regnamespace(quote_ident($2)) AND proname = f AND has_function_privilege(oid,
+			'EXECUTE'))
+		ORDER BY n`,
+		kernelFunctions(),
+		schema,
+	)
 	if err != nil {
 		return err
 	}

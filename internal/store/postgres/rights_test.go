@@ -119,8 +119,8 @@ func admin(t *testing.T, o postgres.Options) postgres.Options {
 	return o
 }
 
-// A superuser is refused, also for reading, and told how to make a login. A role that has no right at all is told what to
-// run.
+// A superuser is refused, also for reading, and told how to make a login. A role that has no right at all is told what
+// to run.
 func TestNoKernelIsASuperuser(t *testing.T) {
 	o := pgtest.Options(t, "k")
 	o.AnyRole = false
@@ -137,7 +137,8 @@ func TestNoKernelIsASuperuser(t *testing.T) {
 		t.Errorf("no right to the schema: %v", err)
 	}
 	pgtest.Exec(t, l.o.Schema, l.in("GRANT USAGE ON SCHEMA SCHEMA_ TO LOGIN_"))
-	if _, err := postgres.Open(t.Context(), l.o); err == nil || !strings.Contains(err.Error(), "`belay migrate --grants`") {
+	if _, err := postgres.Open(t.Context(), l.o); err == nil ||
+		!strings.Contains(err.Error(), "`belay migrate --grants`") {
 		t.Errorf("no right to its tables: %v", err)
 	}
 }
@@ -203,7 +204,8 @@ func TestEveryTableAndFunctionHasARule(t *testing.T) {
 		}
 	}
 	for _, f := range list(`SELECT proname || '(' || coalesce((SELECT string_agg('NULL::' || a::regtype::text, ', ' ORDER BY n)
-		FROM unnest(proargtypes) WITH ORDINALITY u (a, n)), '') || ')' FROM pg_proc WHERE pronamespace = to_regnamespace($1)`) {
+		FROM unnest(proargtypes) WITH ORDINALITY u (a, n)), '') || ')' FROM pg_proc
+		WHERE pronamespace = to_regnamespace($1)`) {
 		name, _, _ := strings.Cut(f, "(")
 		rule, ok := functions[name]
 		if !ok {

@@ -22,7 +22,18 @@ func save(t *testing.T, schema string) (restore func()) {
 // saveAs is save under a name of its own.
 func saveAs(t *testing.T, schema, as string) (restore func()) {
 	t.Helper()
-	tables := []string{"shared", "changes", "latches", "approvals", "leases", "runs", "state", "kernels", "events", "tiles"}
+	tables := []string{
+		"shared",
+		"changes",
+		"latches",
+		"approvals",
+		"leases",
+		"runs",
+		"state",
+		"kernels",
+		"events",
+		"tiles",
+	}
 	for _, name := range tables {
 		pgtest.Exec(t, schema, "CREATE TABLE "+as+"_"+name+" AS TABLE "+name)
 	}

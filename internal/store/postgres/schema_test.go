@@ -52,8 +52,12 @@ func TestSchemaVersions(t *testing.T) {
 	if m, err = postgres.CheckMigration(t.Context(), o); err != nil || m.From != last-1 || len(m.Steps) != 1 {
 		t.Errorf("what there is to do: %+v, %v", m, err)
 	}
-	pgtest.Exec(t, o.Schema, fmt.Sprintf("INSERT INTO schema_versions (version_id, is_applied) VALUES (%d, true), (%d, true)",
-		last, last+1))
+	pgtest.Exec(
+		t,
+		o.Schema,
+		fmt.Sprintf("INSERT INTO schema_versions (version_id, is_applied) VALUES (%d, true), (%d, true)",
+			last, last+1),
+	)
 	refused("a newer belay has migrated it")
 	if _, err := postgres.Migrate(t.Context(), o); err == nil || !strings.Contains(err.Error(), "a newer belay") {
 		t.Errorf("migrate: %v", err)
@@ -245,8 +249,10 @@ func TestRowsEditedByHand(t *testing.T) {
 			commit(t, s, b)
 			pgtest.Exec(t, o.Schema, c.sql)
 			if strings.HasPrefix(c.sql, "UPDATE shared") && c.table != "" { // numbers, which no row of a table holds
-				if _, err := s.HeldLeases(t.Context(), leases.Holder{Session: "s"}, leases.Instant{Wall: storetest.T0}); !errors.Is(err,
-					kernel.ErrTampered) {
+				if _, err := s.HeldLeases(t.Context(), leases.Holder{Session: "s"}, leases.Instant{Wall: storetest.T0}); !errors.Is(
+					err,
+					kernel.ErrTampered,
+				) {
 					t.Errorf("a reader: %v", err)
 				}
 				b := batch("y")

@@ -13,8 +13,8 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 )
 
-// What a kernel has seen of others is in the database if the version is as high and the event that recorded it is in its
-// place. It needs no server.
+// What a kernel has seen of others is in the database if the version is as high and the event that recorded it is in
+// its place. It needs no server.
 func TestWhatIsUnseen(t *testing.T) {
 	seen := highwater.Seen{Version: 7, Kernel: 2, Seq: 5, Hash: [32]byte{1}}
 	same, other := tlog.Hash{1}, tlog.Hash{2}

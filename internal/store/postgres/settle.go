@@ -40,8 +40,8 @@ func (d *deeds) add(s *step, events ...phases.Event) {
 	d.list = append(d.list, deed{events, d.world.set})
 }
 
-// alone runs a transaction of the store's own. f decides inside of it, while no other kernel changes rows that restrict.
-// After an error nothing was written, or the connection is gone: then it is decided anew, by what is there.
+// alone runs a transaction of the store's own. f decides inside of it, while no other kernel changes rows that
+// restrict. After an error nothing was written, or the connection is gone: then it is decided anew, by what is there.
 func (w *writer) alone(ctx context.Context, n *needs, f func(*world, *deeds) error) error {
 	t, err := w.aloneSteps(ctx, n, f)
 	w.undo(ctx, err)
@@ -245,8 +245,8 @@ func (s settler) SettleStatement(id, event string, now time.Time) error {
 	return nil
 }
 
-// SettleLease implements marked.Settler. The rows cannot have been set back without a notice, so the log of no kernel has
-// the use.
+// SettleLease implements marked.Settler. The rows cannot have been set back without a notice, so the log of no kernel
+// has the use.
 func (s settler) SettleLease(id string, count int64, now time.Time) error {
 	step := s.world.blank()
 	raised, err := spending{s.world, step}.Raise(id, count)

@@ -145,7 +145,8 @@ func TestSoakKernel(t *testing.T) {
 		if k.store, err = postgres.Open(t.Context(), o); err == nil {
 			break
 		}
-		if !errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, kernel.ErrTampered) || errors.Is(err, kernel.ErrRollback) {
+		if !errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, kernel.ErrTampered) ||
+			errors.Is(err, kernel.ErrRollback) {
 			t.Fatal(err)
 		}
 		t.Log(err)
@@ -180,7 +181,8 @@ func (k *soakKernel) caller(t *testing.T, c int) {
 		case err == nil, errors.Is(err, kernel.ErrConflict):
 			k.done.Add(1)
 			k.note(t, "=", &b, seq)
-		case errors.Is(err, kernel.ErrUnavailable) && !errors.Is(err, kernel.ErrTampered) && !errors.Is(err, kernel.ErrRollback):
+		case errors.Is(err, kernel.ErrUnavailable) && !errors.Is(err, kernel.ErrTampered) && !errors.Is(err,
+			kernel.ErrRollback):
 			if len(b.Events) > 0 {
 				k.note(t, "?", &b, 0)
 			}

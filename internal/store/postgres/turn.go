@@ -121,8 +121,8 @@ func (e *edge) peaks() map[int64]tlog.Hash {
 	return out
 }
 
-// Forward adds leaves, which continue the log. same looks at the peaks of the tree that they lead to, before anything is
-// written: the kernel's own tree has to have the same hashes.
+// Forward adds leaves, which continue the log. same looks at the peaks of the tree that they lead to, before anything
+// is written: the kernel's own tree has to have the same hashes.
 func (t *Turn) Forward(ctx context.Context, bodies [][]byte, same func(peaks map[int64]tlog.Hash) error) error {
 	err := t.forward(ctx, bodies, same)
 	switch refusal(err) {

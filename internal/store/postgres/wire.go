@@ -47,7 +47,8 @@ func (a *array) value() []byte {
 	if a.n == 0 {
 		head, dimensions = a.bytes[:12], 0
 	}
-	for i, v := range []uint32{dimensions, 0, a.of, a.n, 1}[:min(5, len(head)/4)] { // no element is null; they count from 1
+	for i, v := range []uint32{dimensions, 0, a.of, a.n, 1}[:min(5,
+		len(head)/4)] { // no element is null; they count from 1
 		binary.BigEndian.PutUint32(head[4*i:], v)
 	}
 	return head

@@ -15,7 +15,6 @@ import (
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
-	"github.com/belay-hooks/belay/phases"
 )
 
 // clockStep is how far the wall time moves before it is noted: each note changes what is covered.
@@ -443,14 +442,15 @@ func (w *world) newest(q question, s *step) delta {
 	return d
 }
 
-// touches reports whether a batch may change rows that restrict, rests on more than the set tells, or uses something up.
+// touches reports whether a batch may change rows that restrict, rests on more than the set tells, or uses something
+// up.
 func touches(set *restrict.Set, wall int64, b *kernel.Batch) bool {
 	has := func(p place) bool { _, ok := set.Get(p.table, p.key); return ok }
 	latched := func(runtime, session string) bool {
 		return has(place{restrict.Latches, restrict.Key(runtime, session)})
 	}
 	k := b.Unlatched
-	return marked.Orders(b) || len(b.Runs()) > 0 || b.TouchRun != nil && has(runPlace(phases.RunKey(*b.TouchRun))) ||
+	return marked.Orders(b) || len(b.Runs()) > 0 || b.TouchRun != nil && has(runPlace(*b.TouchRun)) ||
 		len(b.StateReads) > 0 || len(b.StateWrites) > 0 || b.Latch != nil || b.ClearLatch != nil || b.Compact != 0 ||
 		len(b.Approvals) > 0 || len(b.Leases) > 0 || b.Prune ||
 		k != nil && (latched(k.Runtime, k.Session) || latched(k.Runtime, "")) ||

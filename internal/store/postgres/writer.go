@@ -326,8 +326,15 @@ type appending struct {
 }
 
 func newAppending(size int64) *appending {
-	return &appending{size: size, known: map[string]bool{}, ids: newArray(pgtype.ByteaOID), times: newArray(pgtype.Int8OID),
-		bodies: newArray(pgtype.ByteaOID), once: newArray(pgtype.ByteaOID), onceSeqs: newArray(pgtype.Int8OID)}
+	return &appending{
+		size:     size,
+		known:    map[string]bool{},
+		ids:      newArray(pgtype.ByteaOID),
+		times:    newArray(pgtype.Int8OID),
+		bodies:   newArray(pgtype.ByteaOID),
+		once:     newArray(pgtype.ByteaOID),
+		onceSeqs: newArray(pgtype.Int8OID),
+	}
 }
 
 // renew makes an appending whose transaction has ended one of other events.

@@ -117,7 +117,7 @@ func TestCallersAloneAndClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Wait()
-		if n := storetest.CheckLog(t, open(t, path, sqlite.Options{})); int64(n) != written.Load() {
+		if n := storetest.CheckLog(t, open(t, path, sqlite.Options{})); n != written.Load() {
 			t.Errorf("%d events of %d", n, written.Load())
 		}
 	}

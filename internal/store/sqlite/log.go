@@ -52,9 +52,11 @@ func (s *Store) LogLeaves(ctx context.Context, after int64, limit int) ([]kernel
 	return out, err
 }
 
-// copied decodes the head of the body, which comes after that of another event, and reports whether the columns beside it say what it says.
+// copied decodes the head of the body, which comes after that of another event, and reports whether the columns beside
+// it say what it says.
 func copied(st *sqlite3.Stmt, body []byte, e, before *phases.Event) bool {
-	if eventbytes.HeadAfter(body, e, before) != nil || e.Seq != st.ColumnInt64(0) || e.Time.UnixNano() != st.ColumnInt64(4) {
+	if eventbytes.HeadAfter(body, e, before) != nil || e.Seq != st.ColumnInt64(0) ||
+		e.Time.UnixNano() != st.ColumnInt64(4) {
 		return false
 	}
 	for i, v := range [...]string{2: e.ID, 3: string(e.Type), 5: string(e.Phase), 6: e.Runtime, 7: e.Session,

@@ -235,7 +235,10 @@ func TestIndexerGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	index(t, s, 1)
-	if err := s.do(t.Context(), "store", func(c *conn) error { return storeBlock(c, late) }); err != nil { // another one was faster
+	if err := s.do(t.Context(), "store", func(c *conn) error {
+		return storeBlock(c,
+			late)
+	}); err != nil { // another one was faster
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -156,7 +156,8 @@ func TestUnsettledBlocks(t *testing.T) {
 			t.Errorf("the value is %q", got)
 		}
 		for _, s := range []*sqlite.Store{s, other, later} {
-			if _, err := s.Commit(t.Context(), plain(strings.Repeat("y", round+1)+valueOf(t, s)+time.Now().String())); err != nil {
+			if _, err := s.Commit(t.Context(), plain(strings.Repeat("y", round+1)+valueOf(t,
+				s)+time.Now().String())); err != nil {
 				t.Error(err)
 			}
 		}

@@ -30,8 +30,8 @@ func Logins(t testing.TB, schema string) map[string]string {
 	return out
 }
 
-// Login makes the roles of a schema, if they are missing, and a login for one of them ("kernel", "reviewer" or "auditor"),
-// and returns options with that login, whose rights are looked at.
+// Login makes the roles of a schema, if they are missing, and a login for one of them ("kernel", "reviewer" or
+// "auditor"), and returns options with that login, whose rights are looked at.
 func Login(t testing.TB, o postgres.Options, role string) postgres.Options {
 	t.Helper()
 	roles := Roles(o.Schema)
