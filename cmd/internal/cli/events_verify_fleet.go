@@ -17,7 +17,7 @@ import (
 // verifyFleetOptions are the flags of `events verify --fleet`.
 type verifyFleetOptions struct {
 	on           bool
-	database     fleetOptions
+	database     databaseFlags
 	memory, keys string
 	expect       []string
 	silent       time.Duration
@@ -27,7 +27,7 @@ const silentAfter = 10 * time.Minute
 
 func (o *verifyFleetOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.on, "fleet", false, "verify the logs of all kernels that share a PostgreSQL")
-	o.database.flags(f)
+	o.database.add(f, auditorsDSN)
 	f.StringVar(&o.memory, "memory", "", "with --fleet: file of what the runs before have seen; it is made and kept up")
 	f.StringVar(&o.keys, "keys", "", "with --fleet: file of lines NAME KEY, the keys that events key prints")
 	f.StringSliceVar(&o.expect, "expect", nil, "with --fleet: kernel that has to be there and to be heard of")

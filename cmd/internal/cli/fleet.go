@@ -24,7 +24,7 @@ func (a *App) fleetCmd() *cobra.Command {
 }
 
 type fleetStatusOptions struct {
-	database fleetOptions
+	database databaseFlags
 	silent   time.Duration
 	json     bool
 }
@@ -49,7 +49,7 @@ when a kernel is silent, blocks everything, or says what cannot be read.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.fleetStatus(cmd.Context(), &options) },
 	}
 	f := cmd.Flags()
-	options.database.flags(f)
+	options.database.add(f, auditorsDSN)
 	f.DurationVar(&options.silent, "silent", quietAfter, "how long a kernel may not be heard of")
 	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd

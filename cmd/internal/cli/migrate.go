@@ -3,24 +3,19 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/store/postgres"
-	"github.com/belay-hooks/belay/kernel"
 )
 
 type migrateOptions struct {
-	dsnFile, schema, tls, rootCert string
-	check, grants                  bool
-	forgetKey                      string
-	roles                          postgres.Roles
-	json                           bool
+	database      databaseFlags
+	check, grants bool
+	forgetKey     string
+	roles         postgres.Roles
+	json          bool
 }
 
 func (a *App) migrateCmd() *cobra.Command {
@@ -48,12 +43,7 @@ belay.yaml says the rest (store.postgres); flags say it on a machine without a k
 		RunE: func(cmd *cobra.Command, args []string) error { return a.migrate(cmd.Context(), options) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&options.dsnFile, "dsn-file", "",
-		"file that holds the owner's postgres://USER:PASSWORD@HOST:PORT/DATABASE")
-	f.StringVar(&options.schema, "schema", "", "schema of the organisation (default that of belay.yaml, then belay)")
-	f.StringVar(&options.tls, "tls", "", "verify-full, verify-ca or off (default that of belay.yaml, then verify-full)")
-	f.StringVar(&options.rootCert, "root-cert", "",
-		"PEM of what signs the server's certificate (default that of belay.yaml)")
+	options.database.add(f, "file that holds the owner's postgres://USER:PASSWORD@HOST:PORT/DATABASE")
 	f.BoolVar(&options.check, "check", false, "only say what would be done; exit status 1 if that is something")
 	f.StringVar(&options.forgetKey, "forget-key", "",
 		"let the kernel of this name come back with another key for its checkpoints")
@@ -89,7 +79,7 @@ func (a *App) migrate(ctx context.Context, options migrateOptions) error {
 	case options.roles != postgres.Roles{}:
 		return usageError("the names of roles go with --grants", "")
 	}
-	o, err := a.ownerOptions(&options)
+	o, err := a.ownerOptions(&options.database)
 	if err != nil {
 		return err
 	}
@@ -128,14 +118,14 @@ func (a *App) printGrants(options migrateOptions) error {
 	if err != nil {
 		return err
 	}
-	schema := cmp.Or(options.schema, named.Schema, postgres.DefaultSchema)
+	schema := cmp.Or(options.database.schema, named.Schema, postgres.DefaultSchema)
 	sql := postgres.Grants(schema, options.roles)
 	return a.tell(options.json, map[string]any{"schema": schema, "sql": sql}, a.Out, "%s", sql)
 }
 
 // ownerOptions says how to reach the database as the owner of its schema.
-func (a *App) ownerOptions(options *migrateOptions) (o postgres.Options, err error) {
-	if options.dsnFile == "" {
+func (a *App) ownerOptions(d *databaseFlags) (o postgres.Options, err error) {
+	if d.dsnFile == "" {
 		return o, usageError("migrate takes --dsn-file FILE",
 			"The file holds the DSN of a role that owns the schema, postgres://USER:PASSWORD@HOST:PORT/DATABASE, mode 600.")
 	}
@@ -143,42 +133,11 @@ func (a *App) ownerOptions(options *migrateOptions) (o postgres.Options, err err
 	if err != nil {
 		return o, err
 	}
-	o = postgres.Options{Schema: cmp.Or(options.schema, named.Schema, postgres.DefaultSchema),
-		TLS: postgres.TLS(cmp.Or(options.tls, named.TLS)), RootCert: cmp.Or(options.rootCert, named.RootCert)}
-	if o.DSNFile, err = filepath.Abs(options.dsnFile); err != nil {
-		return o, err
-	}
-	if options.tls == config.TLSOff && options.rootCert == "" {
-		o.RootCert = ""
-	}
-	return o, nil
-}
-
-// namedStore is the store that belay.yaml names; an empty one where there is none.
-func (a *App) namedStore() (config.Postgres, error) {
-	dir, err := a.stateDir()
-	if err != nil {
-		return config.Postgres{}, err
-	}
-	src, err := config.ReadFile(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return config.Postgres{}, nil
-	}
-	var f *config.File
-	if err == nil {
-		f, err = config.Parse(src)
-	}
-	if err != nil {
-		return config.Postgres{}, failureBy(err, "Correct it in "+safe(dir)+", or name another directory with --state.")
-	}
-	if p := f.Central(); p != nil {
-		return *p, nil
-	}
-	return config.Postgres{}, nil
+	return d.options(&named)
 }
 
 func migrateFailure(err error) error {
-	_, why, _ := strings.Cut(err.Error(), kernel.ErrUnavailable.Error()+": ")
-	return &exitError{code: ExitError, text: safe(cmp.Or(why, err.Error())), cause: err,
+	why, _ := whyUnavailable(err)
+	return &exitError{code: ExitError, text: safe(why), cause: err,
 		hint: "A step that failed has changed nothing. docs/SCALING.md says which role, file and server it takes."}
 }

@@ -222,8 +222,7 @@ func (a *App) openLog(ctx context.Context, dir string) (*statelog.ReadOnly, erro
 // databaseFailure names the store that cannot be opened.
 func databaseFailure(dir string, err error) error {
 	const hint = "`belay doctor` says what is wrong and what to do about it."
-	if _, why, ok := strings.Cut(err.Error(), kernel.ErrUnavailable.Error()+": "); ok && errors.Is(err,
-		kernel.ErrUnavailable) {
+	if why, ok := whyUnavailable(err); ok {
 		place := statelog.Place(dir)
 		why = strings.TrimPrefix(why, place+" ")
 		return &exitError{code: ExitError, text: safe(place + " cannot be used: " + why), hint: hint, cause: err}
