@@ -103,7 +103,8 @@ func (a *App) migrate(ctx context.Context, options migrateOptions) error {
 	case len(m.Steps) == 0:
 		return a.tell(options.json, out, a.Out, "schema %s: up to date, version %d\n", safe(o.Schema), m.To)
 	case !options.check:
-		return a.tell(options.json, out, a.Out, "schema %s: from version %d to %d\n", safe(o.Schema), m.From, m.To)
+		return a.tell(options.json, out, a.Out, "schema %s: from version %d to %d\n"+
+			"Next, as the administrator of the database: belay migrate --grants | psql DATABASE\n", safe(o.Schema), m.From, m.To)
 	}
 	err = a.tell(options.json, out, a.Out, "schema %s: version %d, and this belay needs %d\nwould run: %s\n",
 		safe(o.Schema), m.From, m.To, strings.Join(m.Steps, ", "))

@@ -21,7 +21,7 @@ type Auditor struct{ store *Store }
 
 // OpenAuditor opens the database for reading. Options.Kernel has no meaning. A replica will do.
 func OpenAuditor(ctx context.Context, o Options) (*Auditor, error) {
-	o.ReadOnly, o.Kernel = true, "auditor"
+	o.ReadOnly, o.Kernel, o.auditor = true, "auditor", true
 	access, o, err := newAccess(o)
 	if err != nil {
 		return nil, unavailable("open", err)

@@ -170,7 +170,7 @@ func (f *Facts) schema(ctx context.Context, c *pgx.Conn, o *Options) error {
 }
 
 func (f *Facts) rights(ctx context.Context, c *pgx.Conn, o *Options) (err error) {
-	f.Rights, err = findRights(ctx, c, o.Schema, true)
+	err = f.Rights.find(ctx, c, o.Schema, true)
 	if err != nil {
 		return fmt.Errorf("the rights of this role cannot be read: %w", err)
 	}

@@ -63,7 +63,8 @@ func allTables() []tableRights {
 }
 
 // Grants returns the statements that give the roles of an organisation the least rights, for its administrator to run
-// with psql. They make the roles that are missing, without a login.
+// with psql. They make the roles that are missing, without a login. They are one transaction: kernels that run have
+// their rights all the while, and a statement that fails leaves everything as it was.
 func Grants(schema string, r Roles) string {
 	if schema == "" {
 		schema = DefaultSchema
@@ -77,6 +78,7 @@ func Grants(schema string, r Roles) string {
 	k, rev, aud := name(r.Kernel, "belay_kernel"), name(r.Reviewer, "belay_reviewer"), name(r.Auditor, "belay_auditor")
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("BEGIN;")
 	for _, role := range []string{k, rev, aud} {
 		line("DO $$ BEGIN CREATE ROLE %s NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;", quoted(role))
 		line("REVOKE ALL ON ALL TABLES IN SCHEMA %s FROM %s;", quoted(schema), quoted(role))
@@ -98,6 +100,7 @@ func Grants(schema string, r Roles) string {
 	for _, f := range kernelFunctions() {
 		line("GRANT EXECUTE ON FUNCTION %s TO %s;", quoted(schema, f), quoted(k))
 	}
+	line("COMMIT;")
 	return b.String()
 }
 

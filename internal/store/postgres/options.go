@@ -47,6 +47,7 @@ type Options struct {
 	Hold             time.Duration // how long a kernel that is not heard of keeps its name; 0 means 15 seconds
 
 	ReadOnly   bool // nothing is written, and the name is not taken
+	auditor    bool // of all kernels' logs: see OpenAuditor
 	Forwarding bool // the kernel's log is in a store of its own: it is forwarded, see Turn, and Commit refuses all
 
 	// AnyRole lets a role in that can do more or less than a kernel. It is for tests, whose server has one role for all,

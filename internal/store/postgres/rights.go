@@ -50,6 +50,8 @@ type Rights struct {
 	Much []string // what it can do, and a kernel must not
 	Less []string // what it cannot do, and a kernel has to
 	Mend []string // the statements that mend it, for the owner of the schema
+
+	auditor bool // it only reads the logs of all: a login of the auditors is the one to have
 }
 
 // rightsError says what a role must not do, or has to. It is one sentence and the statements.
@@ -59,7 +61,11 @@ const shownRights = 8 // of each kind, in the text of an error
 
 func (e *rightsError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the role %s is not that of a kernel", e.Role)
+	what := "a kernel"
+	if e.auditor {
+		what = "an auditor"
+	}
+	fmt.Fprintf(&b, "the role %s is not that of %s", e.Role, what)
 	for _, part := range []struct {
 		says string
 		list []string
@@ -85,7 +91,8 @@ func (o *Options) checkRights(ctx context.Context, c *pgx.Conn) error {
 	if o.AnyRole {
 		return nil
 	}
-	r, err := findRights(ctx, c, o.Schema, !o.ReadOnly)
+	r := Rights{auditor: o.auditor}
+	err := r.find(ctx, c, o.Schema, !o.ReadOnly)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the rights of this role cannot be read: %w", err)
@@ -95,22 +102,21 @@ func (o *Options) checkRights(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// findRights compares what the role of a connection can do with what a kernel does.
-func findRights(ctx context.Context, c querier, schema string, all bool) (Rights, error) {
-	r := Rights{}
+// find compares what the role of a connection can do with what a kernel does.
+func (r *Rights) find(ctx context.Context, c querier, schema string, all bool) error {
 	if err := r.attributes(ctx, c, schema); err != nil {
-		return r, err
+		return err
 	}
 	if err := r.lists(ctx, c, schema); err != nil {
-		return r, err
+		return err
 	}
 	if all {
 		if err := r.missing(ctx, c, schema); err != nil {
-			return r, err
+			return err
 		}
 	}
 	r.Mend = slices.Compact(r.Mend)
-	return r, nil
+	return nil
 }
 
 // attributes looks at what a role can do without being granted it.
@@ -123,7 +129,7 @@ func (r *Rights) attributes(ctx context.Context, c querier, schema string) error
 	}
 	if super { // it is a member of every role, and that would be no news
 		r.Much = append(r.Much, "everything (it is a superuser)")
-		r.Mend = append(r.Mend, anotherLogin(r.Role))
+		r.Mend = append(r.Mend, r.anotherLogin(r.Role))
 		return nil
 	}
 	for _, a := range []struct {
@@ -142,11 +148,13 @@ func (r *Rights) attributes(ctx context.Context, c querier, schema string) error
 	return r.memberships(ctx, c, schema)
 }
 
-func anotherLogin(role string) string {
-	return fmt.Sprintf(
-		"CREATE ROLE belay_NAME LOGIN PASSWORD '…' IN ROLE belay_kernel; -- for the DSN, in the place of %s",
-		quoted(role),
-	)
+func (r *Rights) anotherLogin(role string) string {
+	of := "belay_kernel"
+	if r.auditor {
+		of = "belay_auditor"
+	}
+	return fmt.Sprintf("CREATE ROLE belay_NAME LOGIN PASSWORD '…' IN ROLE %s; -- for the DSN, in the place of %s", of,
+		quoted(role))
 }
 
 // mightyRoles are those by which a member gets around every access list.
@@ -175,7 +183,7 @@ func (r *Rights) memberships(ctx context.Context, c querier, schema string) erro
 	_, err = pgx.ForEachRow(rows, []any{&role, &what, &members}, func() error {
 		if role == r.Role {
 			r.Much = append(r.Much, fmt.Sprintf("everything that %s can", what))
-			r.Mend = append(r.Mend, anotherLogin(role))
+			r.Mend = append(r.Mend, r.anotherLogin(role))
 			return nil
 		}
 		r.Much = append(r.Much, fmt.Sprintf("everything that %s can (%s)", role, what))

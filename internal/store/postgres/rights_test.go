@@ -131,6 +131,11 @@ func TestNoKernelIsASuperuser(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+	if _, err := postgres.OpenAuditor(t.Context(), o); err == nil ||
+		!strings.Contains(err.Error(), "the role postgres is not that of an auditor; it can do too much: everything") ||
+		!strings.Contains(err.Error(), "LOGIN PASSWORD '…' IN ROLE belay_auditor") {
+		t.Errorf("as an auditor: %v", err)
+	}
 	l := kernelLogin(t)
 	pgtest.Exec(t, l.o.Schema, l.in("REVOKE KERNEL_ FROM LOGIN_"))
 	if _, err := postgres.Open(t.Context(), l.o); err == nil || !strings.Contains(err.Error(), "may not use it") {
