@@ -64,7 +64,7 @@ func (a *App) approvalsListCmd() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&options.all, "all", false, "also what is decided, used or has run out")
 	f.StringVar(&options.kind, "kind", "", "only these: ask, proposal, lease, tool")
-	f.StringVar(&options.state, "state", "", "only these: pending, approved, denied, expired, superseded, consumed")
+	f.StringVar(&options.state, "only", "", "those of this state: pending, approved, denied, expired, superseded, consumed")
 	f.IntVar(&options.limit, "limit", new(approvals.Query).EffectiveLimit(), "how many at most, up to 1000")
 	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
@@ -82,7 +82,7 @@ func (o *approvalsListOptions) query() (client.ApprovalQuery, error) {
 		return query, usageError("--kind: "+safe(o.kind)+" is not known", "Known: ask, proposal, lease, tool.")
 	}
 	if query.State != "" && !contains(queue.States(), query.State) {
-		return query, usageError("--state: "+safe(o.state)+" is not known",
+		return query, usageError("--only: "+safe(o.state)+" is not known",
 			"Known: pending, approved, denied, expired, superseded, consumed.")
 	}
 	return query, nil

@@ -106,8 +106,8 @@ func TestCompletionOfTheTree(t *testing.T) {
 		return strings.Join(list, " ")
 	}
 	for _, w := range []struct{ path, flag, want string }{
-		{"approvals list", "state", "pending approved denied expired superseded consumed"},
-		{"lease list", "state", "active exhausted expired revoked"},
+		{"approvals list", "only", "pending approved denied expired superseded consumed"},
+		{"lease list", "only", "active exhausted expired revoked"},
 		{"events query", "phase", "pre_plan pre_send"},
 		{"replay", "compare", "exact decision budget"},
 		{"hook new", "lang", "go rust c"},

@@ -28,7 +28,7 @@ func (a *App) leaseListCmd() *cobra.Command {
 				query.State = leases.Active
 			}
 			if query.State != "" && !contains(leaseStates(), query.State) {
-				return usageError("--state: "+safe(state)+" is not known", "Known: active, exhausted, expired, revoked.")
+				return usageError("--only: "+safe(state)+" is not known", "Known: active, exhausted, expired, revoked.")
 			}
 			if query.Limit < 1 || query.Limit > leases.MaxLimit {
 				return usageError(fmt.Sprintf("--limit must be from 1 to %d", leases.MaxLimit), "")
@@ -42,7 +42,7 @@ func (a *App) leaseListCmd() *cobra.Command {
 	f.StringVar(&query.Runtime, "runtime", "", "only of this runtime")
 	f.StringVar(&query.Session, "session", "", "only of this session")
 	f.StringVar(&query.Agent, "agent", "", "only of this agent")
-	f.StringVar(&state, "state", "", "only these: active, exhausted, expired, revoked")
+	f.StringVar(&state, "only", "", "those of this state: active, exhausted, expired, revoked")
 	f.IntVar(&query.Limit, "limit", leases.DefaultLimit, "how many at most, up to 1000")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
