@@ -3,6 +3,7 @@ package belay
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/belay-hooks/belay/client/wire"
@@ -49,6 +50,13 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 		s.Sinks = append(s.Sinks, kept)
 	}
 	for _, k := range s.Sinks {
+		if k.Warning != "" {
+			s.Warnings = append(s.Warnings, k.Warning)
+		}
+		if f := k.Forwarding; f != nil && f.Filled() >= wire.BacklogWarns && f.State != wire.ForwardingFull {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%d %% of the events that may wait to be forwarded do "+
+				"(store.postgres.keep); when it is full every action is blocked", f.Filled()))
+		}
 		switch {
 		case k.OK:
 		case k.Trouble == string(sink.RolledBack):
@@ -68,9 +76,6 @@ func (b *Belay) Status(ctx context.Context) (wire.Status, error) {
 		default:
 			s.Warnings = append(s.Warnings, "the sink "+k.Path+" cannot be written: "+k.Problem)
 		}
-	}
-	if w := b.storage.Warning(); w != "" {
-		s.Warnings = append(s.Warnings, w)
 	}
 	if mark := b.live.HighWater(ctx); mark != nil && mark.Problem != "" && !mark.Behind {
 		s.Warnings = append(s.Warnings, mark.Of()+" has no high-water mark: "+mark.Problem+

@@ -36,4 +36,40 @@ type Sink struct {
 	Since   time.Time `json:"since,omitzero"`
 	Kept    int64     `json:"kept,omitzero"` // of recordings: invocations that were kept since the start
 	Lost    int64     `json:"lost,omitzero"` // and those that could not be
+	// what is not as it should be while it works
+	Warning string `json:"warning,omitzero"`
+	// of postgres: how far the local log is forwarded to it; nil: by an older daemon
+	Forwarding *Forwarding `json:"forwarding,omitzero"`
 }
+
+// Forwarding is how the forwarding of a local log stands.
+type Forwarding struct {
+	State   ForwardingState `json:"state"`
+	Waiting int64           `json:"waiting"`         // events that PostgreSQL lacks
+	Bytes   int64           `json:"bytes"`           // that they take, about
+	Keep    int64           `json:"keep"`            // so many may wait
+	Last    time.Time       `json:"last,omitzero"`   // when this process has forwarded an event
+	Oldest  time.Time       `json:"oldest,omitzero"` // of the events that wait
+}
+
+// BacklogWarns is from how many per cent of Keep on belay warns.
+const BacklogWarns = 80
+
+// Filled is how much of what may wait does, in per cent.
+func (f *Forwarding) Filled() int64 {
+	if f.Keep <= 0 {
+		return 0
+	}
+	return int64(float64(f.Bytes) / float64(f.Keep) * 100)
+}
+
+// ForwardingState is what a person has to know of it, in a word.
+type ForwardingState string
+
+const (
+	Forwards         ForwardingState = "forwards"
+	ForwardingAway   ForwardingState = "away"   // PostgreSQL cannot be used: belay tries again by itself
+	ForwardingFull   ForwardingState = "full"   // more waits than may: every action is blocked
+	ForwardingForked ForwardingState = "forked" // the log in PostgreSQL is not a beginning of the local one
+	ForwardingLost   ForwardingState = "lost"   // PostgreSQL lacks an event that it had
+)

@@ -31,7 +31,7 @@ func (d *Database) forward(ctx context.Context, p *config.Postgres, key *eventlo
 }
 
 // forwardingState says how the PostgreSQL stands that belay.db is forwarded to.
-func (s *Storage) forwardingState() (out wire.Sink, ok bool) {
+func (s *Storage) forwardingState(ctx context.Context) (out wire.Sink, ok bool) {
 	if s.Database == nil {
 		return out, false
 	}
@@ -40,7 +40,8 @@ func (s *Storage) forwardingState() (out wire.Sink, ok bool) {
 		return out, false
 	}
 	st := f.State()
-	out = wire.Sink{Kind: wire.SinkPostgres, Path: central(s.file.Central()), OK: st.Away.IsZero(), Seq: st.Forwarded}
+	out = wire.Sink{Kind: wire.SinkPostgres, Path: central(s.file.Central()), OK: st.Away.IsZero(), Seq: st.Forwarded,
+		Warning: f.Warning(), Forwarding: forwardingOf(ctx, f, &st)}
 	if out.OK {
 		return out, true
 	}
@@ -51,4 +52,29 @@ func (s *Storage) forwardingState() (out wire.Sink, ok bool) {
 	out.Problem = fmt.Sprintf("%s; %d events of about %d bytes wait to be forwarded, of %d that may", st.Why, st.Waiting,
 		st.Bytes, st.Keep)
 	return out, true
+}
+
+// forwardingOf says how much waits, and since when.
+func forwardingOf(ctx context.Context, f *forward.Store, st *forward.State) *wire.Forwarding {
+	out := &wire.Forwarding{State: wire.Forwards, Waiting: st.Waiting, Bytes: st.Bytes, Keep: st.Keep}
+	switch {
+	case st.Forked != "":
+		out.State = wire.ForwardingForked
+	case st.Lost != "":
+		out.State = wire.ForwardingLost
+	case st.Full:
+		out.State = wire.ForwardingFull
+	case !st.Away.IsZero():
+		out.State = wire.ForwardingAway
+	}
+	if !st.Last.IsZero() {
+		out.Last = st.Last.UTC()
+	}
+	if st.Waiting > 0 {
+		first, err := f.Events(ctx, wire.Query{After: st.Forwarded, Limit: 1})
+		if err == nil && len(first) > 0 {
+			out.Oldest = first[0].Time
+		}
+	}
+	return out
 }

@@ -55,6 +55,10 @@ func TestStorageForwards(t *testing.T) {
 		st[1].Kind != wire.SinkPostgres || !strings.HasPrefix(st[1].Path, "PostgreSQL, schema t") {
 		t.Errorf("%+v", st)
 	}
+	if w := st[1].Forwarding; w == nil || w.State != wire.Forwards || w.Waiting != 0 || w.Keep != 4<<20 ||
+		w.Last.IsZero() || !w.Oldest.IsZero() || st[1].Warning != "" {
+		t.Errorf("%+v, warning %q", w, st[1].Warning)
+	}
 	if _, err := os.Stat(filepath.Join(dir, "belay.db")); err != nil || statelog.HasNone(dir) {
 		t.Errorf("there is no belay.db: %v", err)
 	}
@@ -101,6 +105,10 @@ func TestStorageForwardsToWhatIsAway(t *testing.T) {
 	if len(st) != 2 || !st[0].OK || st[1].OK || st[1].Durable || st[1].Since.IsZero() ||
 		!strings.Contains(st[1].Problem, "1 events") {
 		t.Errorf("%+v", st)
+	}
+	if w := st[1].Forwarding; w == nil || w.State != wire.ForwardingAway || w.Waiting != 1 || w.Bytes == 0 ||
+		!w.Last.IsZero() || time.Since(w.Oldest) > time.Minute {
+		t.Errorf("%+v", w)
 	}
 	log := openReadOnly(t, dir)
 	if es, err := log.Events(t.Context(), wire.Query{}); err != nil || len(es) != 1 {

@@ -75,14 +75,39 @@ func (l *Live) HighWater(ctx context.Context) *HighWater {
 	switch err := l.db.MarkTrouble(); {
 	case err != nil:
 		out.Problem = phases.SafeText(err.Error(), 1<<10)
-	case out.Path == "":
-		out.Problem = highwater.ErrNoPlace.Error() +
-			": neither XDG_DATA_HOME nor HOME names one outside of the state directory; " +
-			"belay.yaml can (events: {high_water: DIR})"
 	default:
-		if st, _, err := l.guard.Look(); err == nil && st != nil {
-			out.Seq = st.Head.Size
-		}
+		out.look(l.guard)
 	}
 	return out
+}
+
+// HighWater says how the log stands to its mark, by reading alone: the process that writes it has it open. Nil: there
+// is nothing to compare it with.
+func (r *ReadOnly) HighWater(ctx context.Context) *HighWater {
+	if r.guard == nil {
+		return nil
+	}
+	out := &HighWater{Place: r.place, Path: r.guard.Path()}
+	if err := r.behind(ctx); errors.Is(err, kernel.ErrRollback) {
+		out.Behind, out.Problem = true, phases.SafeText(highwater.Reason(err), 1<<10)
+		return out
+	}
+	out.look(r.guard)
+	return out
+}
+
+// look says what a mark knows, or why there is none.
+func (h *HighWater) look(guard *highwater.Guard) {
+	if h.Path == "" {
+		h.Problem = highwater.ErrNoPlace.Error() +
+			": neither XDG_DATA_HOME nor HOME names one outside of the state directory; " +
+			"belay.yaml can (events: {high_water: DIR})"
+		return
+	}
+	switch st, _, err := guard.Look(); {
+	case err != nil:
+		h.Problem = phases.SafeText(err.Error(), 1<<10)
+	case st != nil:
+		h.Seq = st.Head.Size
+	}
 }

@@ -28,6 +28,7 @@ func databasePath(dir string) string { return filepath.Join(dir, "belay.db") }
 type ReadOnly struct {
 	*Log
 	close func() error // closes the database
+	place string       // for people; "" for belay.db
 }
 
 // OpenReadOnly opens belay.db in dir for reading, or the store that belay.yaml names. The checkpoint key may be
@@ -59,7 +60,7 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 		if err != nil {
 			guard = nil
 		}
-		return &ReadOnly{newLog(db, key, guard, events), db.Close}, nil
+		return &ReadOnly{newLog(db, key, guard, events), db.Close, central(shared)}, nil
 	}
 	// The mark is compared, not written. A copy of a directory has none.
 	guard, err := highwater.ForState(abs, events.HighWater, os.Getenv)
@@ -70,7 +71,7 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 		if key == nil {
 			return nil, statedir.Unusable("there is no event log", err)
 		}
-		return &ReadOnly{newLog(memory.New(), key, guard, events), func() error { return nil }}, nil
+		return &ReadOnly{newLog(memory.New(), key, guard, events), func() error { return nil }, ""}, nil
 	}
 	db, err := sqlite.Open(ctx, databasePath(abs), sqlite.Options{ReadOnly: true})
 	if err != nil {
@@ -78,9 +79,9 @@ func OpenReadOnly(ctx context.Context, dir string) (*ReadOnly, error) {
 	}
 	if shared := file.Central(); shared != nil {
 		both := forward.OpenReadOnly(db, PostgresOptions(shared, ""))
-		return &ReadOnly{newLog(both, key, guard, events), both.Close}, nil
+		return &ReadOnly{newLog(both, key, guard, events), both.Close, ""}, nil
 	}
-	return &ReadOnly{newLog(db, key, guard, events), db.Close}, nil
+	return &ReadOnly{newLog(db, key, guard, events), db.Close, ""}, nil
 }
 
 // HasNone reports whether the state directory dir has no event log yet: opening it makes one. A store that kernels

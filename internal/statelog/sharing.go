@@ -34,7 +34,7 @@ func (s *Storage) Engine() kernel.Store {
 
 // Warning says what is not as it should be with the store while it works; "": nothing is.
 func (s *Storage) Warning() string {
-	if w, ok := s.Store.(interface{ Warning() string }); ok {
+	if w, ok := s.Engine().(interface{ Warning() string }); ok {
 		return w.Warning()
 	}
 	return ""

@@ -14,7 +14,7 @@ import (
 // the store first.
 func (s *Storage) State(ctx context.Context) []wire.Sink {
 	out := []wire.Sink{s.storeState(ctx)}
-	if st, ok := s.forwardingState(); ok {
+	if st, ok := s.forwardingState(ctx); ok {
 		out = append(out, st)
 	}
 	for _, f := range s.Front.Check(ctx) {
@@ -42,6 +42,9 @@ func (s *Storage) storeState(ctx context.Context) wire.Sink {
 		if shared := direct(s.file); shared != nil {
 			st.Path = central(shared)
 		}
+	}
+	if direct(s.file) != nil || s.o.Store != nil {
+		st.Warning = s.Warning()
 	}
 	if err := s.probe(ctx); err != nil {
 		sink.Fail(&st, err)

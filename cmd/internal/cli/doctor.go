@@ -7,18 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/belay-hooks/belay"
-	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/hookbuild"
-	"github.com/belay-hooks/belay/internal/sink"
-	"github.com/belay-hooks/belay/internal/statelog"
-	"github.com/belay-hooks/belay/tiers/sigstore"
 )
 
 // finding is one line of `belay doctor`.
@@ -185,97 +179,7 @@ func (a *App) examine(ctx context.Context, dir string) []finding {
 	if a.examineDaemon(ctx, dir, ok, warn, fail) {
 		return out
 	}
-
-	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Compiler: a.Compiler, Signatures: sigstore.New})
-	if err != nil {
-		fail("kernel", err.Error(), "Every action is blocked.")
-		return out
-	}
-	defer host.Close()
-	st, err := host.Status(ctx)
-	if err != nil {
-		fail("kernel", err.Error(), "")
-		return out
-	}
-	for _, k := range st.Sinks {
-		switch {
-		case k.OK && k.Kind == "store":
-			ok("store", fmt.Sprintf("%s events", count(st.LastSeq)))
-		case k.OK && k.Kind == wire.SinkPostgres:
-			ok("postgres", fmt.Sprintf("%s has %s events", k.Path, count(k.Seq)))
-		case k.OK && k.Kind == wire.SinkRecordings:
-			ok("recordings", k.Path)
-		case k.OK:
-			ok("sink", k.Kind+" "+k.Path)
-		case k.Durable || k.Kind == wire.SinkPostgres && k.Trouble == string(sink.Foreign):
-			fail(checkOf(k), k.Path+": "+k.Problem, adviceFor(k))
-		default:
-			warn(checkOf(k), k.Path+": "+k.Problem, adviceFor(k))
-		}
-	}
-	for _, pr := range st.Problems {
-		fail("kernel", pr, "")
-	}
-	if st.Engine == "compiler" {
-		ok("engine", "compiler, "+runtime.GOARCH)
-	} else {
-		warn("engine", "interpreter: about 40 times slower", engineAdvice())
-	}
-	if st.Compile == wire.CompileApart {
-		ok("compile", "in a process of its own, with limits of time and memory")
-	} else {
-		warn("compile", "in belay's own process: only an estimate bounds what a hook takes to compile",
-			"The system does not say which file this program is, or the program that embeds belay names no compiler.")
-	}
-	ready := 0
-	for _, b := range host.Bindings() {
-		switch {
-		case b.Disabled:
-		case b.Problem != "":
-			fail("hook", b.Name+": "+b.Problem, "Its phases are blocked until it is mended, removed or disabled.")
-		default:
-			ready++
-		}
-	}
-	ok("hooks", fmt.Sprintf("%d ready", ready))
-	for n := range st.Latches {
-		l := &st.Latches[n]
-		text := fmt.Sprintf("%s, kind %s: %s", holds(l), l.Cause, oneLine(l.Reason, 100))
-		warn("latch", text, wire.Session{Runtime: l.Runtime, Session: l.Session}.ClearCommand())
-	}
-	if st.Unsigned.Count > 0 {
-		warn("revisions", unsignedRevisions(st.Unsigned), unsignedAdvice)
-	}
-	for _, c := range callTroubles(&st) {
-		fail("calls", c.text, c.advice)
-	}
-	if st.Unheld > 0 {
-		warn("payloads", unheld(st.Unheld), unheldAdvice)
-	}
-	if text := host.ClockWarning(ctx); text != "" {
-		warn("clock", text,
-			"Set the clock right and keep it so, with a time server. docs/OPERATIONS.md says what goes by which clock.")
-	}
-	out = append(out, a.examineSessions(ctx, host, dir, st.Gone)...)
-	if unsound, ok := examineQueue(ctx, host); !ok {
-		out = append(out, unsound)
-	}
-	if _, f, err := a.readConfigFile(); err == nil {
-		if r := f.Recordings; r != nil && r.UnsafePlaintext {
-			out = append(out, finding{Check: "recordings", Status: "warn", Red: true,
-				Text:   "UNSAFE: full inputs, secrets included, are kept in plain text in " + r.Dir,
-				Advice: "`belay record keygen FILE` makes a key; give what it prints as recipients instead of unsafe_plaintext."})
-		}
-		if protected, text, advice := protection(f); protected {
-			ok("approvals", text)
-		} else {
-			out = append(out, finding{Check: "approvals", Status: "warn", Text: text, Advice: advice, Red: true})
-		}
-		out = append(out, examineVerbs(f))
-		if m := examineMark(statelog.Of(host.Log()).HighWater(ctx), f); m != nil {
-			out = append(out, *m)
-		}
-	}
+	out = append(out, a.examineKernel(ctx, dir, file.Central() != nil)...)
 	return append(out, examineBuild()...)
 }
 
@@ -314,38 +218,4 @@ func examineBuild() (out []finding) {
 		out = append(out, f)
 	}
 	return out
-}
-
-func checkOf(k wire.Sink) string {
-	if k.Kind == "store" || k.Kind == wire.SinkRecordings || k.Kind == wire.SinkPostgres {
-		return k.Kind
-	}
-	return "sink"
-}
-
-func adviceFor(k wire.Sink) string {
-	effect := "belay logs events without it, and catches it up when it works again."
-	if k.Kind == wire.SinkRecordings {
-		effect = "Actions go on; their full inputs are lost until it can be written, and counted."
-	}
-	if k.Kind == wire.SinkPostgres {
-		effect = "What needs a lease or an approval is blocked; the rest goes on until too many events wait (store.postgres.keep)."
-		if k.Trouble == string(sink.Foreign) {
-			return effect + " docs/SCALING.md says what to do about a log that is forked, or that has lost events."
-		}
-	}
-	if k.Durable {
-		effect = "Every action is blocked until it can be written; then belay goes on by itself."
-	}
-	switch sink.Trouble(k.Trouble) {
-	case sink.RolledBack:
-		return "Every action is blocked until the newest database is back, or a person lets this one go on: `belay recover`."
-	case sink.Tampered:
-		return "Every action is blocked until the rows are as they were, or a person has them repaired: `belay recover --dry-run` says how."
-	case sink.DiskFull:
-		return "Free space. " + effect
-	case sink.Foreign:
-		return "Look at it before you move it away: docs/OPERATIONS.md says what it can mean. " + effect
-	}
-	return effect
 }

@@ -204,6 +204,9 @@ func (a *App) printSink(sink wire.Sink) {
 	case sink.Seq > 0:
 		state += ", up to event " + count(sink.Seq)
 	}
+	if f := sink.Forwarding; f != nil && f.Waiting > 0 {
+		state += ", " + backlogText(f)
+	}
 	if sink.Kept > 0 {
 		state += ", " + plural(int(sink.Kept), "invocation") + " kept since the start"
 	}

@@ -21,6 +21,16 @@ func (s *Store) SetReport(body []byte) {
 	}
 }
 
+// Warning says for operators what is not as it should be while PostgreSQL can be used; see postgres.Store.Warning.
+func (s *Store) Warning() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.central == nil {
+		return ""
+	}
+	return s.central.Warning()
+}
+
 // Changed returns a channel that is closed when shared rows have changed; see postgres.Store.Changed. While PostgreSQL
 // was never reached it is closed each second.
 func (s *Store) Changed() <-chan struct{} {

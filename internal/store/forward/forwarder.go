@@ -224,6 +224,7 @@ func (s *Store) forwardTo(ctx context.Context, t *postgres.Turn, size int64) err
 		if err := s.sent(ctx, t.Size()); err != nil {
 			return err
 		}
+		s.board.change(func(st *State) { st.Last = time.Now() })
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ func (s *Store) share(ctx context.Context, b kernel.Batch) (kernel.Receipt, erro
 	if err == nil {
 		s.backlog.size.Store(max(s.backlog.size.Load(), r.Last))
 		_ = s.sent(context.WithoutCancel(ctx), t.Size()) // it only counts
+		s.board.change(func(st *State) { st.Last = time.Now() })
 		return r, s.at(stepEnd)
 	}
 	return s.undone(ctx, m, err)

@@ -17,6 +17,7 @@ type State struct {
 	Why       string    // what it said
 	Forked    string    // why the log there is not a beginning of the one here; forwarding has ended
 	Lost      string    // what PostgreSQL has lost of what it had
+	Last      time.Time // when this process has forwarded an event; zero: it has forwarded none
 	Unsettled int64     // the first event of a batch that PostgreSQL may have; 0: none
 }
 
