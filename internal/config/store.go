@@ -1,13 +1,13 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Store says which store has events and all that restricts. Without it: belay.db in the state directory.
@@ -189,8 +189,14 @@ func StoreKnown(dir string, bad error) error {
 		return nil
 	}
 	src, err := ReadFile(dir)
-	if err != nil || bytes.Contains(src, []byte("postgres")) {
+	if err != nil || mayNamePostgres(src) {
 		return bad
 	}
 	return nil
+}
+
+// mayNamePostgres reports whether a file names PostgreSQL in a way that YAML has: an escape can stand for a letter, and
+// for the end of a line within a name. Of bytes that are no text it is not known.
+func mayNamePostgres(src []byte) bool {
+	return regexp.MustCompile(`postgres|\\[xuU\r\n]|\x00`).Match(src) || !utf8.Valid(src)
 }

@@ -100,6 +100,12 @@ func TestAStoreThatIsNotKnownIsNotOpened(t *testing.T) {
 	if err := broken("version: belay/v1\n  store:\n postgres: [\n"); !errors.Is(err, config.ErrUnusable) {
 		t.Errorf("no YAML: %v", err)
 	}
+	for _, text := range []string{"hooks: 7\nstore: {\"post\\x67res\": {dsn_file: /a, kernel: k}}\n",
+		"hooks: 7\nstore: {\"post\\\n  gres\": {dsn_file: /a, kernel: k}}\n", "\xff\xfes\x00t\x00o\x00r\x00e\x00:\x00"} {
+		if err := broken("version: belay/v1\n" + text); !errors.Is(err, config.ErrUnusable) {
+			t.Errorf("%q, which may name a store: %v", text, err)
+		}
+	}
 	if err := broken("version: belay/v1\nhooks: 7\n"); err != nil {
 		t.Errorf("no store is named: %v", err)
 	}

@@ -70,15 +70,20 @@ func ReadMemory(path string) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memory: %w", err)
 	}
-	m := new(Memory)
-	err = json.Unmarshal(b, m, json.RejectUnknownMembers(true))
-	if err == nil {
-		err = m.check()
-	}
+	m, err := decodeMemory(b)
 	if err != nil {
 		return nil, fmt.Errorf("memory: %s: %w", path, err)
 	}
 	return m, nil
+}
+
+func decodeMemory(b []byte) (*Memory, error) {
+	m := new(Memory)
+	err := json.Unmarshal(b, m, json.RejectUnknownMembers(true))
+	if err == nil {
+		err = m.check()
+	}
+	return m, err
 }
 
 func (m *Memory) check() error {
