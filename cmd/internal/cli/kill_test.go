@@ -115,8 +115,9 @@ func check(t *testing.T, p *process, sent map[string]*shot) {
 	if !strings.HasPrefix(fileText(t, p.dir+"/exported"), whole) {
 		t.Error("the sink is not a beginning of the log")
 	}
+	there := int64(strings.Count(whole, "\n"))
 	for _, s := range sent {
-		if s.v.Event != nil && s.v.Event.Seq > int64(strings.Count(whole, "\n")) {
+		if s.v.Event != nil && s.v.Event.Seq > there {
 			t.Errorf("event %d was acknowledged and is not in the sink", s.v.Event.Seq)
 		}
 	}
