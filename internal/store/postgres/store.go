@@ -150,7 +150,7 @@ func connectDirectly(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, er
 		return nil, fmt.Errorf("%w; %w", errPooler(), err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, inBrief(err)
 	}
 	return c, nil
 }
@@ -220,7 +220,7 @@ func unavailable(op string, err error) error {
 	if errors.Is(err, kernel.ErrUnavailable) || errors.Is(err, kernel.ErrConflict) {
 		return err
 	}
-	return fmt.Errorf("postgres store: %s: %w: %w", op, kernel.ErrUnavailable, err)
+	return fmt.Errorf("postgres store: %s: %w: %w", op, kernel.ErrUnavailable, inBrief(err))
 }
 
 // Close implements kernel.Store.
