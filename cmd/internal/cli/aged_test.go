@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gofrs/uuid/v5"
 
+	host "github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/statelog"
 	"github.com/belay-hooks/belay/internal/store/postgres"
@@ -26,7 +28,7 @@ func agedEvents() {
 	var s kernel.Store
 	f, _, err := config.Load(dir)
 	must(err)
-	if p := f.Central(); p != nil {
+	if p := f.Central(); p != nil && !p.Settings().Local {
 		s, err = postgres.Open(context.Background(), statelog.PostgresOptions(p, ""))
 	} else {
 		s, err = sqlite.Open(context.Background(), filepath.Join(dir, "belay.db"), sqlite.Options{})
@@ -41,4 +43,14 @@ func agedEvents() {
 		must(err)
 	}
 	must(s.Close())
+}
+
+// retain does what the daemon does by events.retention from time to time, and prints how many events it compacted.
+func retain() {
+	ctx := context.Background()
+	b, err := host.Open(ctx, os.Getenv("BELAY_HOME"), host.Options{NoHooks: true})
+	must(err)
+	r, err := statelog.Of(b.Log()).RetainNow(ctx)
+	must(errors.Join(err, b.Close()))
+	fmt.Printf("retain: %d events, up to number %d\n", r.Events, r.Through)
 }

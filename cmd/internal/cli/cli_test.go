@@ -28,7 +28,7 @@ import (
 // management service; "sql FILE TEXT…" does to a database what another program could
 // (events are JSON then, where a statement changes them), "sqlite-copy
 // backup|restore FILE OTHER" what .backup and .restore do; "pgsql TEXT…" does to $SCHEMA what the owner of the database
-// could.
+// could; "aged N" adds events of a month ago, and "retain" does what the daemon does with old events.
 func TestMain(m *testing.M) {
 	if alone.IsCompiler(os.Args) { // of the commands below, as of the program itself
 		os.Exit(alone.Compile(os.Stdin, os.Stdout, os.Stderr))
@@ -64,7 +64,8 @@ func TestMain(m *testing.M) {
 			code := run()
 			fmt.Fprintf(os.Stderr, "exit %d\n", code)
 		},
-		"aged": agedEvents,
+		"aged":   agedEvents,
+		"retain": retain,
 		"pgsql": func() {
 			if err := runPostgres(os.Args[1:]); err != nil {
 				fmt.Fprintln(os.Stderr, err)

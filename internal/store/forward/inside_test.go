@@ -111,3 +111,24 @@ func TestNothingIsDecidedHere(t *testing.T) {
 		t.Errorf("%d events were kept", n)
 	}
 }
+
+// Contents that PostgreSQL has not got are not removed here; see TestCompactedContentsAreForwardedFirst.
+func TestNothingIsRemovedBeforeItIsForwarded(t *testing.T) {
+	s := aStore(t, Options{})
+	for i := range 3 {
+		if _, err := s.Commit(t.Context(), events(fmt.Sprint("e", i), "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := events("compacts", "")
+	b.Compact = 2
+	if _, err := s.Commit(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := s.LogRemove(t.Context(), 100); !errors.Is(err, kernel.ErrUnavailable) {
+		t.Errorf("%d left, %v", left, err)
+	}
+	if bodies, err := s.Store.Bodies(t.Context(), 0, 10, 1<<20); err != nil || len(bodies) != 4 {
+		t.Errorf("%d events, %v", len(bodies), err)
+	}
+}
