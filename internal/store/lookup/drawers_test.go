@@ -73,5 +73,10 @@ func FuzzDrawer(f *testing.F) {
 				t.Errorf("term %d of drawer %d: %v, and %v by itself", term, drawer, p, InDrawer(term, stored))
 			}
 		}
+		for _, term := range []int64{5, 6, 7} {
+			if p := InDrawer(term, stored); drawer == 0 && p != (Places{}) && b.Terms[term] == nil {
+				t.Errorf("term %d stands at %v in a drawer that says nothing of it", term, p)
+			}
+		}
 	})
 }
