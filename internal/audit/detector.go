@@ -19,31 +19,37 @@ type Detector struct {
 // rules are the two redactors that a configuration makes: one for logged actions, and one
 // for texts that hooks write and read again (reasons, metadata, state), which
 // profile strict leaves to the detector, for hashed it would be of no use. stored is for
-// those of the texts that hooks read again, where it is another one.
-type rules struct{ actions, rest, stored *redact.Redactor }
+// those of the texts that hooks read again, where it is another one; alone has it for all.
+type rules struct {
+	actions, rest, stored *redact.Redactor
+	alone                 *Detector
+}
+
+// newRules makes alone once: each invocation asks for it.
+func newRules(actions, rest, stored *redact.Redactor) *rules {
+	alone := new(Detector)
+	alone.current.Store(&rules{actions: stored, rest: stored, stored: stored, alone: alone})
+	return &rules{actions: actions, rest: rest, stored: stored, alone: alone}
+}
 
 // NewDetector makes a Detector of a redactor for logged actions and effects, and one for
 // the rest. They may be the same.
 func NewDetector(actions, rest *redact.Redactor) *Detector {
 	d := new(Detector)
-	d.current.Store(&rules{actions, rest, rest})
+	d.current.Store(newRules(actions, rest, rest))
 	return d
 }
 
 // Storing returns the Detector with another redactor for what hooks read again, and for names. What only the others
 // redact is redacted in records alone.
 func (d *Detector) Storing(stored *redact.Redactor) *Detector {
-	now := *d.current.Load()
-	now.stored = stored
-	d.current.Store(&now)
+	now := d.current.Load()
+	d.current.Store(newRules(now.actions, now.rest, stored))
 	return d
 }
 
 // Stored implements Storing.
-func (d *Detector) Stored() Redactor {
-	now := d.current.Load()
-	return NewDetector(now.stored, now.stored)
-}
+func (d *Detector) Stored() Redactor { return d.current.Load().alone }
 
 // Use takes the rules of another Detector.
 func (d *Detector) Use(from *Detector) { d.current.Store(from.current.Load()) }
@@ -85,7 +91,7 @@ func (d *Detector) Remember() Memory {
 	now := d.current.Load()
 	m := &detected{rules: now, record: redact.NewRecord()}
 	if now.stored != now.rest {
-		m.beside = &detected{rules: &rules{now.stored, now.stored, now.stored}, record: redact.NewRecord()}
+		m.beside = &detected{rules: now.alone.current.Load(), record: redact.NewRecord()}
 	}
 	return m
 }
