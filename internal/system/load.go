@@ -30,23 +30,28 @@ func load(root string, owner int) (*Config, error) {
 // owned says why a file or directory on the way is not the owner's alone. A link is never followed: where it leads
 // would have to be looked at in the same way.
 func owned(path string, owner int) error {
-	untrusted := func(reason string, cause error) error {
-		return &Error{Path: path, Reason: reason, Class: ErrUntrusted, Cause: cause}
-	}
 	fi, err := os.Lstat(path)
 	if err != nil {
-		return untrusted("cannot be looked at: "+err.Error(), err)
+		return untrusted(path, "cannot be looked at", err)
 	}
 	uid, ok := peercred.Owner(fi)
 	switch {
 	case fi.Mode()&fs.ModeSymlink != 0:
-		return untrusted("is a link: it must be a file or directory of its own", nil)
+		return untrusted(path, "is a link: it must be a file or directory of its own", nil)
 	case !fi.IsDir() && !fi.Mode().IsRegular():
-		return untrusted("is no regular file", nil)
+		return untrusted(path, "is no regular file", nil)
 	case !ok || uid != owner:
-		return untrusted("does not belong to root: chown root it", nil)
+		return untrusted(path, "does not belong to root: chown root it", nil)
 	case fi.Mode().Perm()&0o022 != 0:
-		return untrusted("can be written by others than root: chmod go-w it", nil)
+		return untrusted(path, "can be written by others than root: chmod go-w it", nil)
 	}
 	return nil
+}
+
+// untrusted makes an error of class ErrUntrusted; its text ends with the cause, where there is one.
+func untrusted(path, reason string, cause error) error {
+	if cause != nil {
+		reason += ": " + cause.Error()
+	}
+	return &Error{Path: path, Reason: reason, Class: ErrUntrusted, Cause: cause}
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/files"
 	"github.com/belay-hooks/belay/internal/layers"
-	"github.com/belay-hooks/belay/internal/peercred"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/strictyaml"
 	"github.com/belay-hooks/belay/internal/system"
@@ -118,7 +117,7 @@ func (u *userConfig) sources() (layers.Sources, error) {
 	if s.Reviewers, err = u.reviewers(); err != nil {
 		return s, err
 	}
-	if s.Organisation, err = u.readOwned(config.FileName); err != nil {
+	if s.Organisation, err = u.places.Organisation(config.FileName); err != nil {
 		return s, fmt.Errorf("the organisation's configuration: %w", err)
 	}
 	for name, into := range map[string]*[]byte{config.FileName: &s.Before, layers.OriginName: &s.Origin,
@@ -169,7 +168,7 @@ func (u *userConfig) writeTrust() error {
 	if err != nil {
 		return err
 	}
-	src, err := u.readOwned(tiers.PolicyFile)
+	src, err := u.places.Organisation(tiers.PolicyFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && before == nil:
 		return nil
@@ -186,26 +185,6 @@ func (u *userConfig) writeTrust() error {
 	}
 	u.gone = time.Time{}
 	return replaceIf(path, before, src)
-}
-
-// readOwned reads a file of the organisation, which belongs to the owner of its directory and can be written by no
-// other user. Errors are those of package files too.
-func (u *userConfig) readOwned(name string) ([]byte, error) {
-	path := filepath.Join(u.places.Config, name)
-	dir, err := os.Lstat(u.places.Config)
-	if err != nil {
-		return nil, err
-	}
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	want, known := peercred.Owner(dir)
-	if owner, ok := peercred.Owner(fi); !known || !ok || owner != want || fi.Mode().Perm()&0o022 != 0 ||
-		!fi.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s must be a regular file of root that others cannot write to", path)
-	}
-	return files.Read(path, strictyaml.MaxSize)
 }
 
 func readIf(path string) ([]byte, error) {

@@ -111,8 +111,7 @@ func (m *machine) configureMachineLog() (changed bool, err error) {
 		return false, err
 	}
 	text := []byte(config.Empty)
-	u := userConfig{places: m.places}
-	src, err := u.readOwned(config.FileName)
+	src, err := m.places.Organisation(config.FileName)
 	if err == nil {
 		var f *config.File
 		if f, err = config.Parse(src); err == nil {

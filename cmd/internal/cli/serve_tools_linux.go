@@ -69,7 +69,7 @@ func declaredServers() (map[string]config.MCPServer, error) {
 	if _, err := system.Load(); err != nil {
 		return nil, err
 	}
-	src, err := system.Organisation(config.FileName)
+	src, err := system.Standard().Organisation(config.FileName)
 	if err != nil {
 		return nil, err
 	}
