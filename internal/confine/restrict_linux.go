@@ -2,8 +2,6 @@ package confine
 
 import (
 	"debug/elf"
-	"io"
-	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	rights "github.com/landlock-lsm/go-landlock/landlock/syscall"
@@ -72,16 +70,10 @@ func ownProgram() ([]landlock.Rule, error) {
 		return nil, err
 	}
 	defer f.Close()
-	for _, segment := range f.Progs {
-		if segment.Type != elf.PT_INTERP {
-			continue
-		}
-		loader, err := io.ReadAll(io.LimitReader(segment.Open(), 4<<10))
-		if err != nil {
-			return nil, err
-		}
-		rules = append(rules, landlock.ROFiles(strings.TrimRight(string(loader), "\x00")),
-			landlock.PathAccess(read, "/lib", "/lib64", "/usr/lib", "/usr/lib64").IgnoreIfMissing())
+	loader, err := Loader(f)
+	if err != nil || loader == "" {
+		return rules, err
 	}
-	return rules, nil
+	return append(rules, landlock.ROFiles(loader),
+		landlock.PathAccess(read, "/lib", "/lib64", "/usr/lib", "/usr/lib64").IgnoreIfMissing()), nil
 }

@@ -3,7 +3,6 @@
 package sysinstall
 
 import (
-	"bytes"
 	"debug/elf"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/belay-hooks/belay/internal/confine"
 )
 
 // oldestSystemd is the first version that knows everything in the units (PrivateIPC=).
@@ -51,9 +52,9 @@ func (t *Tree) runs(program string) error {
 			}
 			break
 		}
-		loader := interpreter(f)
-		if loader == "" {
-			return nil
+		loader, err := confine.Loader(f)
+		if err != nil || loader == "" {
+			return nil // a file that is damaged is refused by the kernel
 		}
 		if _, err := root.Stat(strings.TrimPrefix(loader, "/")); err != nil {
 			return &Error{Path: program, Reason: "needs " + loader + ", which is not in " + t.dir, Class: ErrSystem,
@@ -88,20 +89,6 @@ func processor(m elf.Machine) string {
 		return "arm64"
 	}
 	return strings.ToLower(strings.TrimPrefix(m.String(), "EM_"))
-}
-
-// interpreter is the loader that a program needs; "" for one that is whole in itself.
-func interpreter(f *elf.File) string {
-	for _, p := range f.Progs {
-		if p.Type != elf.PT_INTERP || p.Filesz > 4096 {
-			continue
-		}
-		b := make([]byte, p.Filesz)
-		if _, err := p.ReadAt(b, 0); err == nil {
-			return string(bytes.TrimRight(b, "\x00"))
-		}
-	}
-	return ""
 }
 
 // imageNotes says what the image lacks for belay to start there, or for the unit to hold.
