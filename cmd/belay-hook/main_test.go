@@ -26,6 +26,7 @@ func TestWhatIsLinked(t *testing.T) {
 		module + "internal/peercred",  // who is at its other end
 		module + "internal/statedir",  // a note of a block is not lost when it is taken away meanwhile
 		module + "internal/files",     // a pipe in place of a file does not keep an event waiting
+		module + "internal/links",     // whether a path is a link, a file, or nothing
 		// a note says by which clock it was written
 		module + "leases", "golang.org/x/text/transform", "golang.org/x/text/unicode/norm",
 		"golang.org/x/sys/unix",

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"syscall"
 	"unicode/utf8"
+
+	"github.com/belay-hooks/belay/internal/links"
 )
 
 // MaxPath is the longest path and the longest target of a link in a look, in bytes: what Linux takes for a path.
@@ -32,13 +32,13 @@ type Found struct {
 
 // LookAt looks at a path as the user of this process.
 func LookAt(path string) Found {
-	target, err := os.Readlink(path)
+	target, err := links.Readlink(path)
 	switch {
 	case err == nil:
 		return Found{State: FoundLink, Target: target}
-	case errors.Is(err, syscall.EINVAL):
+	case errors.Is(err, links.ErrNotLink):
 		return Found{State: FoundPlain}
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, fs.ErrNotExist):
 		return Found{State: FoundAbsent}
 	}
 	return Found{}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"syscall"
 
@@ -47,12 +46,9 @@ func (System) Readlink(ctx context.Context, path string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	target, err := os.Readlink(path)
-	switch {
-	case errors.Is(err, syscall.EINVAL):
-		return "", links.ErrNotLink
-	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
-		return "", fs.ErrNotExist
+	target, err := links.Readlink(path)
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		return "", fs.ErrNotExist // no call opens a file by it
 	}
 	return target, err
 }

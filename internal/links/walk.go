@@ -1,5 +1,5 @@
-// Package links follows symbolic links in a path, element by element and within limits. It looks
-// through a function of its caller; it never opens, lists or changes a file.
+// Package links follows symbolic links in a path, element by element and within limits. A walk
+// looks through a function of its caller. The package never opens, lists or changes a file.
 package links
 
 import (

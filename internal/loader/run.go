@@ -3,13 +3,10 @@ package loader
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
-	"io/fs"
-	"os"
 	"sync"
-	"syscall"
 
 	"github.com/belay-hooks/belay/hostcalls"
+	"github.com/belay-hooks/belay/internal/links"
 	"github.com/belay-hooks/belay/internal/sandbox"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
@@ -68,16 +65,7 @@ func (HostFiles) Readlink(ctx context.Context, path string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	target, err := os.Readlink(path)
-	switch {
-	case err == nil:
-		return target, nil
-	case errors.Is(err, syscall.EINVAL):
-		return "", hostcalls.ErrNotLink
-	case errors.Is(err, syscall.ENOTDIR):
-		return "", fs.ErrNotExist
-	}
-	return "", err
+	return links.Readlink(path)
 }
 
 var (
