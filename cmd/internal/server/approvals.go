@@ -215,12 +215,6 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 			wire.ProblemBody{Code: wire.CodeTooLarge, Message: "the proposal is too large, or did not come"})
 		return
 	}
-	proposal, err := queue.DecodeProposal(src)
-	if err != nil {
-		s.problem(w, r, http.StatusBadRequest,
-			wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
-		return
-	}
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.changed()
@@ -231,12 +225,13 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 			wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting"})
 		return
 	}
-	item, changed, err := s.host.Propose(ctx, proposal, credential(r))
+	item, err := s.enqueue(ctx, src, credential(r))
 	leave()
-	if changed {
-		err = errors.Join(err, s.Reload(ctx))
-	}
+	var malformed *malformedProposal
 	switch {
+	case errors.As(err, &malformed):
+		s.problem(w, r, http.StatusBadRequest,
+			wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
 	case errors.Is(err, approvals.ErrQuota):
 		s.problem(w, r, http.StatusTooManyRequests,
 			wire.ProblemBody{Code: wire.CodeQuota, Message: err.Error(),
@@ -250,4 +245,20 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "a hook was proposed", slog.String("approval", item.ID))
 		s.write(w, r, http.StatusOK, toAgent(&item))
 	}
+}
+
+// malformedProposal is an error about what the caller sent.
+type malformedProposal struct{ error }
+
+// enqueue is all the work of a proposal. It runs in a turn of the caller's user: each part can take long.
+func (s *Server) enqueue(ctx context.Context, src []byte, credential string) (approvals.Item, error) {
+	proposal, err := queue.DecodeProposal(src)
+	if err != nil {
+		return approvals.Item{}, &malformedProposal{err}
+	}
+	item, changed, err := s.host.Propose(ctx, proposal, credential)
+	if changed {
+		err = errors.Join(err, s.Reload(ctx))
+	}
+	return item, err
 }
