@@ -21,6 +21,14 @@ func Away(err error) bool {
 	case codeFenced, codeHeld, codeOwner, codeOtherKey: // another process has the name, or it is not ours
 		return true
 	}
+	return awayCode(code)
+}
+
+// awayCode reports whether PostgreSQL says by a code that it cannot be used now.
+func awayCode(code string) bool {
+	if len(code) < 2 {
+		return false
+	}
 	switch code[:2] {
 	case "08", "53", "57", "58", "28", "3D": // connection, resources, operator, system, login, database
 		return true

@@ -341,10 +341,13 @@ func (w *writer) dropBroken() {
 func (w *writer) renew() {
 	ctx, cancel := w.bounded()
 	defer cancel()
-	if w.present(ctx) != nil {
+	err := w.present(ctx)
+	if err != nil {
+		w.dropBroken()
+		w.failed(err)
 		return
 	}
-	_, err := w.conn.Exec(ctx, "SELECT renew($1, $2)", w.held.kernel, w.held.fence)
+	_, err = w.conn.Exec(ctx, "SELECT renew($1, $2)", w.held.kernel, w.held.fence)
 	if err == nil {
 		err = w.store.o.compareClocks(ctx, w.conn)
 	}
@@ -386,7 +389,7 @@ func (o *Options) compareClocks(ctx context.Context, c *pgx.Conn) error {
 // requests are not begun yet wait no longer than they want to. Only when the store is closed it gives up.
 func (w *writer) resolve(t *attempt) (written bool, err error) {
 	before := w.edge
-	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		ctx, cancel := w.bounded()
 		e, err := w.take(ctx)
 		if err == nil {
@@ -398,6 +401,9 @@ func (w *writer) resolve(t *attempt) (written bool, err error) {
 		w.dropBroken()
 		if err == nil || errors.Is(err, kernel.ErrRollback) {
 			return written, err
+		}
+		if wait > retryFirst || unanswered(err) {
+			w.failed(err)
 		}
 		select {
 		case <-w.store.stop:

@@ -124,22 +124,35 @@ func (s *Store) Probe(ctx context.Context, now time.Time) error {
 
 // submit has the request decided, and waits for its outcome.
 func (s *Store) submit(ctx context.Context, r *request) error {
-	if err := s.enqueue(ctx, r); err != nil {
+	now := s.circuit.now()
+	if err := s.enqueue(ctx, r, now); err != nil {
 		return err
 	}
+	var err error
 	select {
 	case <-r.done:
 		return r.err
 	case <-ctx.Done():
-		if r.take() {
-			return ctx.Err() // the writer will skip it
-		}
-		<-r.done
-		return r.err
+		err = ctx.Err()
+	case <-r.refused(now):
+		err = now.why
 	}
+	if r.take() {
+		return err // the writer will skip it
+	}
+	<-r.done
+	return r.err
 }
 
-func (s *Store) enqueue(ctx context.Context, r *request) error {
+// refused is closed when the request has to wait for a database that is away. A person who recovers waits for that.
+func (r *request) refused(now *reach) <-chan struct{} {
+	if r.recover != nil || r.turn != nil {
+		return nil
+	}
+	return now.lasts.Done()
+}
+
+func (s *Store) enqueue(ctx context.Context, r *request, now *reach) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch {
@@ -151,10 +164,18 @@ func (s *Store) enqueue(ctx context.Context, r *request) error {
 		return ctx.Err()
 	}
 	r.done = make(chan struct{})
+	refused := r.refused(now)
+	select {
+	case <-refused:
+		return now.why
+	default:
+	}
 	select {
 	case s.requests <- r:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-refused:
+		return now.why
 	}
 }

@@ -30,6 +30,7 @@ type Store struct {
 	compared atomic.Pointer[time.Time] // when Probe last compared all rows that restrict, and they were right
 
 	requests chan *request
+	circuit  circuit
 	buffers  sync.Pool // of texts of events
 	writes   *writer   // nil when the store is opened for reading only
 	writer   sync.WaitGroup
@@ -250,19 +251,24 @@ func (s *Store) on(ctx context.Context, op string, f func(*pgxpool.Conn) error) 
 	if closed {
 		return unavailable(op, errClosed())
 	}
+	ctx, end := s.circuit.reading(ctx)
+	defer end()
 	for n := 0; ; n++ {
 		c, err := s.pool.Acquire(ctx)
 		if err != nil {
-			return unavailable(op, err)
+			return unavailable(op, troubled(ctx, err))
 		}
+		wire := c.Conn().PgConn().Conn()
+		stop := context.AfterFunc(ctx, func() { _ = wire.Close() })
 		err = f(c)
+		stop()
 		broken := c.Conn().IsClosed()
 		c.Release()
 		if err == nil {
 			return nil
 		}
 		if !broken || refusal(err) != "" || ctx.Err() != nil || n > s.o.Readers {
-			return unavailable(op, err)
+			return unavailable(op, troubled(ctx, err))
 		}
 	}
 }

@@ -70,7 +70,7 @@ func (d *draft) decided(before *attempt) *draft {
 // send begins the transaction of a draft. Until its answer is there, nothing else uses the connection.
 func (w *writer) send(d *draft) {
 	// Whether an error says that nothing was sent is not asked: the client library says so of answers that were lost.
-	d.sent = !w.conn.IsClosed()
+	d.sent = alive(w.conn)
 	d.answer = make(chan error, 1)
 	values := d.events.values(&w.held, &d.attempt)
 	go func(c *pgconn.PgConn, answer chan<- error) {

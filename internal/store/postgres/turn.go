@@ -54,7 +54,7 @@ func (s *Store) Turn(ctx context.Context) (*Turn, error) {
 	}
 	t := &Turn{writer: s.writes, given: make(chan struct{}), over: make(chan struct{})}
 	r := &request{turn: t}
-	if err := s.enqueue(ctx, r); err != nil {
+	if err := s.enqueue(ctx, r, s.circuit.now()); err != nil {
 		return nil, unavailable("take a turn", err)
 	}
 	select {

@@ -23,6 +23,8 @@ const (
 	maxGroup    = 128     // batches in one transaction
 	maxBytes    = 8 << 20 // of their events, about
 	maxAttempts = 20      // of a transaction that was undone by what may pass
+
+	renewMost = 3 * time.Second // between two looks whether the database is there
 )
 
 // writer writes. One goroutine decides about requests, and it alone uses the connection.
@@ -52,9 +54,11 @@ type writer struct {
 
 func (w *writer) run() {
 	defer w.end()
-	beat := time.NewTicker(w.store.o.Hold / 7)
+	beat := time.NewTicker(min(w.store.o.Hold/7, renewMost))
 	defer beat.Stop()
-	for {
+	var again <-chan time.Time
+	for pause := retryFirst; ; {
+		again, pause = w.retry(pause)
 		select {
 		case r, ok := <-w.store.requests:
 			if !ok {
@@ -63,7 +67,10 @@ func (w *writer) run() {
 			w.serve(r)
 		case <-beat.C:
 			w.renew()
+		case <-again:
+			w.renew()
 		}
+		w.answers()
 	}
 }
 
@@ -128,9 +135,14 @@ func (w *writer) inform(group []*request) {
 	}
 }
 
-// bounded returns a context for one exchange with the server.
+// bounded returns a context for one exchange with the server. While that is silent for longer than a statement waits
+// for other kernels, the circuit is open.
 func (w *writer) bounded() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), w.store.o.StatementTimeout+5*time.Second)
+	o := &w.store.o
+	after := o.LockTimeout + answerTime
+	silent := time.AfterFunc(after, func() { w.silent(after) })
+	ctx, cancel := context.WithTimeout(context.Background(), o.StatementTimeout+5*time.Second)
+	return ctx, func() { silent.Stop(); cancel() }
 }
 
 // work runs what is no batch, and may be done twice without harm: when the connection breaks, it is tried once more.
@@ -141,10 +153,11 @@ func (w *writer) work(r *request) {
 			r.err = r.work(ctx, w.conn)
 		}
 		cancel()
-		if w.dropBroken(); r.err == nil || w.conn != nil {
-			return
+		if w.dropBroken(); r.err == nil || w.conn != nil || unanswered(r.err) {
+			break
 		}
 	}
+	w.failed(r.err)
 }
 
 // commit decides about batches. Each has its outcome when it returns.
@@ -207,10 +220,10 @@ func (w *writer) transaction(group []*request, sent *attempt) error {
 			w.guarded.unused(t.uses)
 			continue // nothing of it was written
 		}
-		if t != nil && w.conn != nil {
+		if t != nil && (w.conn != nil || !t.sent) {
 			w.guarded.unused(t.uses)
 		}
-		if w.conn == nil && n > 2 || w.conn != nil && !passing(err) {
+		if w.conn == nil && (n > 2 || unanswered(err)) || w.conn != nil && !passing(err) {
 			break
 		}
 		if refusal(err) == codeStale {
@@ -220,6 +233,7 @@ func (w *writer) transaction(group []*request, sent *attempt) error {
 			return w.judged(perr)
 		}
 	}
+	w.failed(err)
 	return w.judged(err)
 }
 
@@ -278,6 +292,7 @@ func (w *writer) won(t *attempt) {
 			leaf: tlog.StoredHashIndex(0, t.edge.size-1), hash: t.edge.leaf}
 	}
 	w.edge, w.version, w.set, w.single = t.edge, t.version, t.set, t.single
+	w.answers()
 	w.advance(t)
 	w.store.sets.put(t.version, t.set)
 	if at := w.edge.size / w.held.span; at > w.placed {
@@ -493,7 +508,7 @@ func (w *writer) finish(ctx context.Context, t *attempt, a *appending, world *wo
 	if err := w.intend(t); err != nil { // as late as can be: a use that is noted counts, whatever comes of the commit
 		return err
 	}
-	t.sent = !w.conn.IsClosed()
+	t.sent = alive(w.conn)
 	return appendAndCommit(ctx, w.conn.PgConn(), a.values(h, t), func(p *pgconn.Pipeline) {
 		if a.once.n > 0 {
 			p.SendQueryParams("SELECT note_once($1, $2, $3, $4)", [][]byte{int4(h.kernel), int8s(h.fence), a.once.value(),

@@ -19,7 +19,8 @@ type Proxy struct {
 	pairs  map[net.Conn]net.Conn
 	down   bool
 	// drop decides about what the server sends: true drops it and cuts the connection; nil drops nothing
-	drop func(fromServer []byte) bool
+	drop   func(fromServer []byte) bool
+	silent chan struct{} // what the server says waits until it is closed; nil: nothing waits
 }
 
 // NewProxy starts a proxy for the tests' server.
@@ -36,7 +37,7 @@ func NewProxy(t testing.TB) *Proxy {
 		t.Fatal(err)
 	}
 	p := &Proxy{listener: l, server: filepath.Join(u.Query().Get("host"), name), dir: dir, pairs: map[net.Conn]net.Conn{}}
-	t.Cleanup(func() { l.Close(); p.Cut() })
+	t.Cleanup(func() { l.Close(); p.Silence(false); p.Cut() })
 	go p.accept()
 	return p
 }
@@ -88,8 +89,11 @@ func (p *Proxy) copy(to, from net.Conn, fromServer bool) {
 		n, err := from.Read(b)
 		if n > 0 {
 			p.mu.Lock()
-			drop := p.drop
+			drop, silent := p.drop, p.silent
 			p.mu.Unlock()
+			if fromServer && silent != nil {
+				<-silent
+			}
 			if fromServer && drop != nil && drop(b[:n]) {
 				err = io.EOF
 			} else if _, werr := to.Write(b[:n]); werr != nil {
@@ -130,6 +134,18 @@ func (p *Proxy) Drop(f func(fromServer []byte) bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop = f
+}
+
+// Silence holds back what the server says from now on, as a network does that has gone, or lets it through again.
+func (p *Proxy) Silence(silent bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.silent != nil {
+		close(p.silent)
+	}
+	if p.silent = nil; silent {
+		p.silent = make(chan struct{})
+	}
 }
 
 // lead has new connections go to another server.
