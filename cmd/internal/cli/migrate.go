@@ -24,7 +24,9 @@ func (a *App) migrateCmd() *cobra.Command {
 		Use:   "migrate",
 		Short: "Bring the schema of a shared PostgreSQL up to date",
 		Long: `migrate makes the schema that kernels share in PostgreSQL, or brings it up to date with this belay.
-It takes a DSN of a role that owns the schema. No kernel should log in as that role.
+It takes a DSN of a role that owns the schema. No kernel should log in as that role. Where there is
+no schema yet, the role has to be able to make one. Otherwise the error says what the administrator
+of the database runs for that.
 Each step is one transaction. A schema of a newer belay is refused, and so is one that has steps
 missing.
 
@@ -62,6 +64,7 @@ type migrated struct {
 	From   int64    `json:"from"` // version; 0: there was no schema
 	To     int64    `json:"to"`
 	Steps  []string `json:"steps"`
+	Lacks  string   `json:"lacks,omitzero"` // with --check: why the role could not run them
 }
 
 // forgotten is what `belay migrate --forget-key --json` prints.
@@ -106,8 +109,13 @@ func (a *App) migrate(ctx context.Context, options migrateOptions) error {
 		return a.tell(options.json, out, a.Out, "schema %s: from version %d to %d\n"+
 			"Next, as the administrator of the database: belay migrate --grants | psql DATABASE\n", safe(o.Schema), m.From, m.To)
 	}
-	err = a.tell(options.json, out, a.Out, "schema %s: version %d, and this belay needs %d\nwould run: %s\n",
-		safe(o.Schema), m.From, m.To, strings.Join(m.Steps, ", "))
+	lacks := ""
+	if m.Lacks != nil {
+		out.Lacks = m.Lacks.Error()
+		lacks = "could not: " + safe(out.Lacks) + "\n"
+	}
+	err = a.tell(options.json, out, a.Out, "schema %s: version %d, and this belay needs %d\nwould run: %s\n%s",
+		safe(o.Schema), m.From, m.To, strings.Join(m.Steps, ", "), lacks)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func Away(err error) bool {
 		return true
 	}
 	switch code {
-	case codeFenced, codeHeld, codeOwner, codeOtherKey: // another process has the name, or it is not ours
+	case codeFenced, codeHeld, codeOwner, codeOtherKey, codeNames: // another process has the name, or it is not ours
 		return true
 	}
 	return awayCode(code)

@@ -80,7 +80,9 @@ func Grants(schema string, r Roles) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("BEGIN;")
 	for _, role := range []string{k, rev, aud} {
-		line("DO $$ BEGIN CREATE ROLE %s NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;", quoted(role))
+		// Roles that are there need no administrator: the owner of the schema can run the rest.
+		line("DO $$ BEGIN IF to_regrole('%s') IS NULL THEN CREATE ROLE %s NOLOGIN; END IF; "+
+			"EXCEPTION WHEN duplicate_object THEN NULL; END $$;", strings.ReplaceAll(quoted(role), "'", "''"), quoted(role))
 		line("REVOKE ALL ON ALL TABLES IN SCHEMA %s FROM %s;", quoted(schema), quoted(role))
 		line("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA %s FROM %s;", quoted(schema), quoted(role))
 		line("REVOKE ALL ON SCHEMA %s FROM %s;", quoted(schema), quoted(role))

@@ -226,6 +226,9 @@ func (w *writer) takeOver(ctx context.Context, c *pgx.Conn) (*edge, error) {
 		return nil, fmt.Errorf("%w: %w; give each kernel a name of its own", errHeld(), err)
 	case codeOwner:
 		return nil, fmt.Errorf("%w; each role of the database has kernel names of its own", err)
+	case codeNames:
+		return nil, fmt.Errorf("%w; give other kernels a login of their own, or let the owner of the schema allow more: "+
+			"UPDATE %s SET names = 2000", err, quoted(o.Schema, "settings"))
 	case codeOtherKey:
 		return nil, fmt.Errorf("%w; give this kernel a name of its own, or bring back the keys of its state directory; "+
 			"where they are lost for good, the owner of the schema runs `belay migrate --forget-key %s`", err, o.Kernel)

@@ -23,9 +23,13 @@ var migrations embed.FS
 type Migrated struct {
 	From, To int64    // versions of the schema; 0: there was none
 	Steps    []string // the files that were run
+	Lacks    error    // of CheckMigration: why the role could not run them; nil: it could
+
+	owns ownership
 }
 
-// Migrate makes the schema, or brings it up to date. It needs a role that may create a schema and owns it.
+// Migrate makes the schema, or brings it up to date. It needs a role that owns the schema. Where there is none, the role
+// also needs to be able to make one.
 // Several may run at once: one does the work. A schema of a newer belay, and one that was migrated by halves, are
 // refused.
 func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
@@ -42,12 +46,17 @@ func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	if len(m.Steps) == 0 {
 		return m, nil
 	}
+	if err := m.owns.mayMigrate(); err != nil {
+		return m, unavailable("migrate", err)
+	}
 	config.RuntimeParams["statement_timeout"] = "0" // an index may take its time
 	config.RuntimeParams["lock_timeout"] = milliseconds(time.Minute)
 	db := stdlib.OpenDB(*config)
 	defer db.Close()
-	if _, err = db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+pgx.Identifier{o.Schema}.Sanitize()); err != nil {
-		return m, unavailable("migrate", err)
+	if !m.owns.there { // else a role that owns the schema needs no right to the database
+		if _, err = db.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+quoted(o.Schema)); err != nil {
+			return m, unavailable("migrate", err)
+		}
 	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -90,6 +99,9 @@ func CheckMigration(ctx context.Context, o Options) (m Migrated, err error) {
 	if m, err = lacking(ctx, config, o.Schema); err != nil {
 		return m, unavailable("look at the schema", err)
 	}
+	if len(m.Steps) > 0 {
+		m.Lacks = m.owns.mayMigrate()
+	}
 	return m, nil
 }
 
@@ -104,8 +116,17 @@ func lacking(ctx context.Context, config *pgx.ConnConfig, schema string) (m Migr
 	if err != nil {
 		return m, err
 	}
+	if m.owns, err = ownershipIn(ctx, c, schema); err == nil {
+		err = m.owns.hidden()
+	}
+	if err != nil {
+		return m, err
+	}
 	have, there, err := steps(ctx, c, schema)
 	if err != nil {
+		if lacks := m.owns.mayMigrate(); lacks != nil { // says more to the one who migrates
+			err = lacks
+		}
 		return m, err
 	}
 	if there {

@@ -125,7 +125,7 @@ func TestRoles(t *testing.T) {
 		{auditor.DSN, "SELECT count(*) FROM leases", true},
 		{auditor.DSN, "DELETE FROM leases", false},
 		{auditor.DSN, "SELECT lock_shared()", false},
-		{auditor.DSN, "SELECT hold('x', gen_random_uuid(), '', '', '1s', '1s')", false},
+		{auditor.DSN, "SELECT hold('x', gen_random_uuid(), '', '', '1s', '1s', '')", false},
 		{reviewer.DSN, "SELECT count(*) FROM approvals", true},
 		{reviewer.DSN, "SELECT count(*) FROM events", false},
 		{reviewer.DSN, "UPDATE approvals SET state = 'approved'", false},

@@ -7,7 +7,8 @@
 -- a transaction with an older one is refused. `tail` is the last row of the tree, which is not full yet.
 CREATE TABLE kernels (
 	id            integer     PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-	name          text        NOT NULL UNIQUE,
+	name          text        NOT NULL UNIQUE
+		CHECK (octet_length(name) <= 63 AND name COLLATE "C" ~ '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$'),
 	owner         name        NOT NULL DEFAULT session_user,
 	fence         bigint      NOT NULL DEFAULT 0,
 	holder        uuid,
@@ -23,8 +24,12 @@ CREATE TABLE kernels (
 	announced     bigint      NOT NULL DEFAULT 0
 ) WITH (fillfactor = 20);
 
--- settings: one row. `span` is how many events of one kernel are in one partition.
-CREATE TABLE settings (span bigint NOT NULL CHECK (span > 0));
+-- settings: one row. `span` is how many events of one kernel are in one partition, and `names` how many kernels one
+-- login can make: each is a few tables.
+CREATE TABLE settings (
+	span  bigint NOT NULL CHECK (span > 0),
+	names bigint NOT NULL DEFAULT 1000 CHECK (names > 0)
+);
 INSERT INTO settings VALUES (1048576);
 
 CREATE TABLE events (

@@ -47,7 +47,19 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
 	k kernels%ROWTYPE;
 	alive boolean;
+	allowed bigint;
 BEGIN
+	IF NOT EXISTS (SELECT FROM kernels WHERE name = _name) THEN
+		IF octet_length(_name) > 63 OR _name COLLATE "C" !~ '^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$' THEN
+			RAISE EXCEPTION 'a kernel name is 1 to 63 of a-z 0-9 . _ -, with a letter or digit at both ends'
+				USING ERRCODE = 'BL011';
+		END IF;
+		SELECT names INTO STRICT allowed FROM settings FOR UPDATE; -- new names come one after the other: each is counted
+		IF (SELECT count(*) FROM kernels WHERE owner = session_user) >= allowed THEN
+			RAISE EXCEPTION 'the role % has % kernel names, and one role can take no more', session_user, allowed
+				USING ERRCODE = 'BL012';
+		END IF;
+	END IF;
 	INSERT INTO kernels (name) VALUES (_name) ON CONFLICT DO NOTHING;
 	SELECT * INTO STRICT k FROM kernels WHERE name = _name FOR UPDATE;
 	IF k.owner <> session_user THEN
