@@ -17,9 +17,6 @@ const mainAgent = "main"
 // The rest is named in /metadata/caller/omitted.
 const maxExtraBytes = 32 << 10
 
-// maxOmittedBytes bounds that list: no name is added behind it.
-const maxOmittedBytes = 1 << 10
-
 // Decode reads one payload of Claude Code, as it arrives on stdin or as the body
 // of an HTTP hook. It refuses text that is not strict JSON, unknown events, and events
 // in which a member that describes the action is missing or has another
@@ -32,25 +29,11 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	if err != nil {
 		return adapters.Event{}, err
 	}
-	event := p.Name("hook_event_name")
-	if p.Err() != nil {
-		return adapters.Event{}, p.Err()
+	event, info, err := payload.EventOf(p.Payload, "hook_event_name", events(), opts)
+	if err != nil {
+		return adapters.Event{}, err
 	}
-	p.Named(event)
-	info, ok := events()[p.Event()]
-	if !ok {
-		return adapters.Event{}, &adapters.PayloadError{
-			Class: adapters.ErrUnknownEvent, Event: p.Event(), Member: "/hook_event_name",
-			Reason: "belay does not know this event",
-		}
-	}
-	if opts.Event != "" && opts.Event != p.Event() {
-		return adapters.Event{}, &adapters.PayloadError{
-			Class: adapters.ErrPayload, Event: p.Event(), Member: "/hook_event_name",
-			Reason: "this is not the event that belay was registered for",
-		}
-	}
-	ev := adapters.Event{Name: p.Event(), Payload: b, Options: opts}
+	ev := adapters.Event{Name: event, Payload: b, Options: opts}
 	base := phases.Invocation{
 		Phase: info.phase, Runtime: Runtime, User: opts.User, Scopes: opts.Scopes.Clone(), Traceparent: opts.Traceparent,
 		Session: p.Name("session_id"), CWD: p.Name("cwd"), Run: p.OptStr("prompt_id"), Agent: agentOf(p),
@@ -62,7 +45,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 		return adapters.Event{}, p.Err()
 	}
 	results := resultsOf(p, base.Agent, opts)
-	base.Metadata = p.metadata()
+	base.Metadata = p.Metadata(maxExtraBytes)
 	for _, a := range actions {
 		inv := base
 		inv.Phase, inv.Action = a.phase, a.raw
@@ -123,19 +106,6 @@ func blockable(p *received, info eventInfo) bool {
 		return p.OptStr("source") != "policy_settings"
 	}
 	return true
-}
-
-// metadata keeps the event's name and the members that no action holds.
-func (p *received) metadata() map[string]jsontext.Value {
-	md := map[string]jsontext.Value{"event": payload.Quote(p.Event())}
-	kept, omitted := p.Rest(maxExtraBytes, maxOmittedBytes)
-	if kept != nil {
-		md["payload"] = kept
-	}
-	if omitted != nil {
-		md["omitted"] = omitted
-	}
-	return md
 }
 
 // action is the payload of one step.

@@ -13,32 +13,18 @@ import (
 // a block; a block that the event does not have sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
 	info, known := events()[ev.Name]
-	p, err := receive(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
-	if !known || err != nil {
-		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
-			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
-	}
-	o, err := table().Weigh(ev, verdicts)
+	p, o, err := payload.Weigh(ev, verdicts, table(), known)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}
 	var ans adapters.Answer
 	if o.Decision == phases.Block {
-		ans = refusal(o, ev.Name, info, p)
+		ans = refusal(o, ev.Name, info, &received{p})
 	} else {
-		ans = permission(o, ev.Name, info, p)
+		ans = permission(o, ev.Name, info, &received{p})
 	}
 	ans.Session = ev.Session
-	return oneLine(ans)
-}
-
-// oneLine takes the line breaks of the payload's own formatting out of the answer.
-func oneLine(ans adapters.Answer) adapters.Answer {
-	v := jsontext.Value(ans.Stdout)
-	if len(v) > 0 && v.Compact() == nil {
-		ans.Stdout = v
-	}
-	return ans
+	return payload.OneLine(ans)
 }
 
 // permission is the answer when nothing stops the event.

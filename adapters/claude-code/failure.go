@@ -37,7 +37,7 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	default:
 		ans.Exit = 2
 	}
-	return oneLine(ans)
+	return payload.OneLine(ans)
 }
 
 // SessionMember implements adapters.Adapter.

@@ -15,12 +15,7 @@ import (
 // that does not outlast the turn, sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
 	info, known := events()[ev.Name]
-	p, err := payload.Parse(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
-	if !known || err != nil {
-		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
-			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
-	}
-	o, err := table().Weigh(ev, verdicts)
+	p, o, err := payload.Weigh(ev, verdicts, table(), known)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}
@@ -29,16 +24,7 @@ func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.A
 		ans = refusal(o, ev.Name, info)
 	}
 	ans.Session = ev.Session
-	return oneLine(ans)
-}
-
-// oneLine takes the line breaks of the payload's own formatting out of the answer.
-func oneLine(ans adapters.Answer) adapters.Answer {
-	v := jsontext.Value(ans.Stdout)
-	if len(v) > 0 && v.Compact() == nil {
-		ans.Stdout = v
-	}
-	return ans
+	return payload.OneLine(ans)
 }
 
 // permission is the answer when nothing stops the event. Where the answer cannot be written it stops

@@ -20,9 +20,6 @@ const mainAgent = "main"
 // The rest is named in /metadata/caller/omitted.
 const maxExtraBytes = 32 << 10
 
-// maxOmittedBytes bounds that list: no name is added behind it.
-const maxOmittedBytes = 1 << 10
-
 // Decode reads one payload of Cursor, as it arrives on stdin. It refuses text that is not strict JSON,
 // unknown events, and events in which a member that describes the action is missing or has another
 // type. Members that it does not know are kept for hooks, not refused.
@@ -34,23 +31,9 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	if err != nil {
 		return adapters.Event{}, err
 	}
-	event := p.Name("hook_event_name")
-	if p.Err() != nil {
-		return adapters.Event{}, p.Err()
-	}
-	p.Named(event)
-	info, ok := events()[event]
-	if !ok {
-		return adapters.Event{}, &adapters.PayloadError{
-			Class: adapters.ErrUnknownEvent, Event: event, Member: "/hook_event_name",
-			Reason: "belay does not know this event",
-		}
-	}
-	if opts.Event != "" && opts.Event != event {
-		return adapters.Event{}, &adapters.PayloadError{
-			Class: adapters.ErrPayload, Event: event, Member: "/hook_event_name",
-			Reason: "this is not the event that belay was registered for",
-		}
+	event, info, err := payload.EventOf(p, "hook_event_name", events(), opts)
+	if err != nil {
+		return adapters.Event{}, err
 	}
 	ev := adapters.Event{Name: event, Payload: b, Options: opts}
 	inv := phases.Invocation{
@@ -62,7 +45,7 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	if p.Err() != nil {
 		return adapters.Event{}, p.Err()
 	}
-	inv.Metadata = metadata(p, event)
+	inv.Metadata = p.Metadata(maxExtraBytes)
 	if err := inv.Validate(); err != nil {
 		return adapters.Event{}, err
 	}
@@ -189,17 +172,4 @@ func serverName(address, command string) string {
 		return path.Base(words[0])
 	}
 	return "unknown"
-}
-
-// metadata keeps the event's name and the members that no action holds.
-func metadata(p *payload.Payload, event string) map[string]jsontext.Value {
-	md := map[string]jsontext.Value{"event": payload.Quote(event)}
-	kept, omitted := p.Rest(maxExtraBytes, maxOmittedBytes)
-	if kept != nil {
-		md["payload"] = kept
-	}
-	if omitted != nil {
-		md["omitted"] = omitted
-	}
-	return md
 }

@@ -12,12 +12,7 @@ import (
 // cannot carry out for this event is a block; a block that the event does not have sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
 	info, known := events()[ev.Name]
-	p, err := payload.Parse(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
-	if !known || err != nil {
-		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
-			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
-	}
-	o, err := table().Weigh(ev, verdicts)
+	p, o, err := payload.Weigh(ev, verdicts, table(), known)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}

@@ -1,6 +1,9 @@
 package geminicli
 
-import "github.com/belay-hooks/belay/adapters"
+import (
+	"github.com/belay-hooks/belay/adapters"
+	"github.com/belay-hooks/belay/adapters/internal/payload"
+)
 
 // Failure returns the block form of the payload's event for anything that went wrong before there
 // was a verdict. It works on any bytes: the event is the one that the caller was registered for
@@ -24,5 +27,5 @@ func (adapter) Failure(b []byte, opts adapters.Options, cause error) adapters.An
 	if info.form == formDeny {
 		ans.Exit = 2
 	}
-	return oneLine(ans)
+	return payload.OneLine(ans)
 }

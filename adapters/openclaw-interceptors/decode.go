@@ -17,11 +17,8 @@ const mainAgent = "main"
 // spawnTool is the tool that starts a subagent.
 const spawnTool = "sessions_spawn"
 
-// Bytes kept of members that no action holds, and of the list of those left out.
-const (
-	maxExtraBytes   = 16 << 10
-	maxOmittedBytes = 1 << 10
-)
+// maxExtraBytes bounds the bytes kept of members that no action holds.
+const maxExtraBytes = 16 << 10
 
 // Decode reads one payload. It refuses text that is not strict JSON, unknown events, and events in
 // which a member that describes the action is missing or has another type. The payload is copied
@@ -32,19 +29,9 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	if err != nil {
 		return adapters.Event{}, err
 	}
-	event := p.Name("event")
-	if p.Err() != nil {
-		return adapters.Event{}, p.Err()
-	}
-	p.Named(event)
-	info, ok := events()[event]
-	if !ok {
-		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: event, Member: "/event",
-			Reason: "belay does not know this event"}
-	}
-	if opts.Event != "" && opts.Event != event {
-		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrPayload, Event: event, Member: "/event",
-			Reason: "this is not the event that belay was registered for"}
+	event, info, err := payload.EventOf(p, "event", events(), opts)
+	if err != nil {
+		return adapters.Event{}, err
 	}
 	c := call{p: p, event: event, input: object(p, "input"), output: object(p, "output")}
 	base := phases.Invocation{Phase: info.phase, Runtime: Runtime, User: opts.User, Scopes: opts.Scopes.Clone(),
@@ -204,7 +191,7 @@ func (c *call) metadata() map[string]jsontext.Value {
 		name string
 		of   *payload.Payload
 	}{{"input", c.input}, {"output", c.output}, {"payload", c.p}} {
-		kept, omitted := from.of.Rest(maxExtraBytes, maxOmittedBytes)
+		kept, omitted := from.of.Rest(maxExtraBytes, payload.MaxOmittedBytes)
 		if kept != nil {
 			md[from.name] = kept
 		}

@@ -16,12 +16,7 @@ import (
 // changed parameters, and nothing else.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
 	info, known := events()[ev.Name]
-	p, err := payload.Parse(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
-	if !known || err != nil {
-		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
-			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
-	}
-	o, err := table().Weigh(ev, verdicts)
+	p, o, err := payload.Weigh(ev, verdicts, table(), known)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}
@@ -43,17 +38,8 @@ func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.A
 		ans.Notes, ans.Session = append(o.Notes, ans.Notes...), ev.Session
 		return ans
 	}
-	ans := adapters.Answer{Stdout: next, Notes: append(o.Notes, verbose(ev.Name, output, next)...), Session: ev.Session}
-	return oneLine(ans)
-}
-
-// oneLine takes the line breaks of the payload's own formatting out of the answer.
-func oneLine(ans adapters.Answer) adapters.Answer {
-	v := jsontext.Value(ans.Stdout).Clone()
-	if len(v) > 0 && v.Compact() == nil {
-		ans.Stdout = v
-	}
-	return ans
+	ans := adapters.Answer{Stdout: next.Clone(), Notes: append(o.Notes, verbose(ev.Name, output, next)...), Session: ev.Session}
+	return payload.OneLine(ans)
 }
 
 // changed is the output with the verdicts' changes. why is not "" when the draft has no place for one.
@@ -157,7 +143,7 @@ func blockForm(event string, info eventInfo, tool, reason string) adapters.Answe
 	case "message.before": // the model reads the reason in place of what was said
 		o.Str("message", reason)
 	}
-	ans := oneLine(adapters.Answer{Stdout: o.Value(), Notes: notes})
+	ans := payload.OneLine(adapters.Answer{Stdout: o.Value(), Notes: notes})
 	if !info.blocks {
 		ans.Latch = reason
 	}

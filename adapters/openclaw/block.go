@@ -21,7 +21,7 @@ func blockForm(hook string, message jsontext.Value, reason string) adapters.Answ
 	if hooks()[hook].form != formReturn {
 		ans.Latch = reason
 	}
-	return oneLine(ans)
+	return payload.OneLine(ans)
 }
 
 // whole is a list of one change, which is the value itself.

@@ -17,9 +17,6 @@ const mainAgent = "main"
 // /metadata/caller/omitted.
 const maxExtraBytes = 16 << 10
 
-// maxOmittedBytes bounds that list: no name is added behind it.
-const maxOmittedBytes = 1 << 10
-
 // Decode reads one payload of belay's plugin. It refuses text that is not strict JSON, unknown hooks,
 // and hooks in which a member that describes the action is missing or has another type. Members that
 // it does not know are kept for hooks, not refused: every version of OpenClaw adds some.
@@ -31,19 +28,9 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	if err != nil {
 		return adapters.Event{}, err
 	}
-	hook := p.Name("hook")
-	if p.Err() != nil {
-		return adapters.Event{}, p.Err()
-	}
-	p.Named(hook)
-	info, ok := hooks()[hook]
-	if !ok {
-		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: hook, Member: "/hook",
-			Reason: "belay does not know this hook"}
-	}
-	if opts.Event != "" && opts.Event != hook {
-		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrPayload, Event: hook, Member: "/hook",
-			Reason: "this is not the event that belay was registered for"}
+	hook, info, err := payload.EventOf(p, "hook", hooks(), opts)
+	if err != nil {
+		return adapters.Event{}, err
 	}
 	c := call{p: p, name: hook, event: member(p, "event", true), ctx: member(p, "ctx", false)}
 	base := phases.Invocation{
@@ -261,7 +248,7 @@ func (c *call) metadata() map[string]jsontext.Value {
 		name string
 		of   *payload.Payload
 	}{{"input", c.event}, {"context", c.ctx}, {"payload", c.p}} {
-		kept, omitted := from.of.Rest(maxExtraBytes, maxOmittedBytes)
+		kept, omitted := from.of.Rest(maxExtraBytes, payload.MaxOmittedBytes)
 		if kept != nil {
 			md[from.name] = kept
 		}

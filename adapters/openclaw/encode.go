@@ -24,12 +24,7 @@ const maxRetries = 3
 // have sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
 	_, known := hooks()[ev.Name]
-	p, err := payload.Parse(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
-	if !known || err != nil {
-		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
-			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
-	}
-	o, err := table().Weigh(ev, verdicts)
+	p, o, err := payload.Weigh(ev, verdicts, table(), known)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}
@@ -54,16 +49,7 @@ func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.A
 	if value != nil {
 		top.Raw("set", whole(value))
 	}
-	return oneLine(adapters.Answer{Stdout: top.Value(), Notes: o.Notes, Session: ev.Session})
-}
-
-// oneLine takes the line breaks of the payload's own formatting out of the answer.
-func oneLine(ans adapters.Answer) adapters.Answer {
-	v := jsontext.Value(ans.Stdout)
-	if len(v) > 0 && v.Compact() == nil {
-		ans.Stdout = v
-	}
-	return ans
+	return payload.OneLine(adapters.Answer{Stdout: top.Value(), Notes: o.Notes, Session: ev.Session})
 }
 
 // valueOf is what the plugin returns to OpenClaw where the action may happen; nil: nothing. why is not

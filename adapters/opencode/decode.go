@@ -19,9 +19,6 @@ const mainAgent = "main"
 // /metadata/caller/omitted.
 const maxExtraBytes = 32 << 10
 
-// maxOmittedBytes bounds that list: no name is added behind it.
-const maxOmittedBytes = 1 << 10
-
 // Decode reads one payload of belay's plugin. It refuses text that is not strict JSON, unknown
 // events, and events in which a member that describes the action is missing or has another type.
 // Members that it does not know are kept for hooks, not refused: every version of OpenCode adds some.
@@ -33,19 +30,9 @@ func (adapter) Decode(b []byte, opts adapters.Options) (adapters.Event, error) {
 	if err != nil {
 		return adapters.Event{}, err
 	}
-	event := p.Name("event")
-	if p.Err() != nil {
-		return adapters.Event{}, p.Err()
-	}
-	p.Named(event)
-	info, ok := events()[event]
-	if !ok {
-		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrUnknownEvent, Event: event, Member: "/event",
-			Reason: "belay does not know this event"}
-	}
-	if opts.Event != "" && opts.Event != event {
-		return adapters.Event{}, &adapters.PayloadError{Class: adapters.ErrPayload, Event: event, Member: "/event",
-			Reason: "this is not the event that belay was registered for"}
+	event, info, err := payload.EventOf(p, "event", events(), opts)
+	if err != nil {
+		return adapters.Event{}, err
 	}
 	ev := adapters.Event{Name: event, Payload: b, Options: opts}
 	base := phases.Invocation{
@@ -332,10 +319,10 @@ func (c *call) metadata() map[string]jsontext.Value {
 	if c.event == "config" { // what was not taken out of it has keys in it
 		c.input.Take(func(string) bool { return true })
 	}
-	if kept, _ := c.input.Rest(maxExtraBytes, maxOmittedBytes); kept != nil {
+	if kept, _ := c.input.Rest(maxExtraBytes, payload.MaxOmittedBytes); kept != nil {
 		md["input"] = kept
 	}
-	kept, omitted := c.p.Rest(maxExtraBytes, maxOmittedBytes)
+	kept, omitted := c.p.Rest(maxExtraBytes, payload.MaxOmittedBytes)
 	if kept != nil {
 		md["payload"] = kept
 	}

@@ -15,12 +15,7 @@ import (
 // cannot carry out for this event is a block; a block that the event does not have sets Answer.Latch.
 func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.Answer {
 	info, known := events()[ev.Name]
-	p, err := payload.Parse(ev.Payload, max(table().Limit(ev.Options), len(ev.Payload)))
-	if !known || err != nil {
-		return a.Failure(ev.Payload, ev.Options, &adapters.PayloadError{
-			Class: adapters.ErrVerdicts, Event: ev.Name, Reason: "the event was not decoded"})
-	}
-	o, err := table().Weigh(ev, verdicts)
+	p, o, err := payload.Weigh(ev, verdicts, table(), known)
 	if err != nil {
 		return a.Failure(ev.Payload, ev.Options, err)
 	}
@@ -44,16 +39,7 @@ func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.A
 	if info.form == formReply && o.Grant {
 		top.Boolean("grant", true)
 	}
-	return oneLine(adapters.Answer{Stdout: top.Value(), Notes: o.Notes, Session: ev.Session})
-}
-
-// oneLine takes the line breaks of the payload's own formatting out of the answer.
-func oneLine(ans adapters.Answer) adapters.Answer {
-	v := jsontext.Value(ans.Stdout)
-	if len(v) > 0 && v.Compact() == nil {
-		ans.Stdout = v
-	}
-	return ans
+	return payload.OneLine(adapters.Answer{Stdout: top.Value(), Notes: o.Notes, Session: ev.Session})
 }
 
 // changesOf returns the list of changes in the output of the hook point, nil for none. why is not ""
