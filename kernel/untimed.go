@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
-
-	"github.com/belay-hooks/belay/phases"
 )
 
 // ErrOverran: a turn without a deadline took longer than a tool waits. It is a failure of
@@ -30,24 +27,10 @@ func (k *Kernel) Overran() error {
 // the hook, or ErrOverran when it takes longer than most, 0 meaning ToolCeiling: then
 // what the turn works with belongs to the turn from there on.
 func RunUntimed(ctx context.Context, hook Hook, turn Turn, most time.Duration) (Outcome, error) {
-	type answer struct {
-		out Outcome
-		err error
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	turn.Timeout = -1
-	done := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			if p := recover(); p != nil {
-				a.err = phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))
-			}
-			done <- a
-		}()
-		a.out, a.err = hook.Run(ctx, turn)
-	}()
+	done := runDetached(ctx, hook, turn)
 	timer := time.NewTimer(cmp.Or(most, ToolCeiling))
 	defer timer.Stop()
 	select {

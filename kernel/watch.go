@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -126,23 +125,9 @@ func (c *chain) perform(ctx context.Context, binding *binding, turn Turn,
 // more: its scope refuses further calls.
 func (c *chain) watch(ctx context.Context, binding *binding, turn Turn,
 	scope *turnScope) (out Outcome, err error, left bool) {
-	type answer struct {
-		out Outcome
-		err error
-	}
 	ctx, cancel := context.WithCancelCause(scope.inside(ctx))
 	defer cancel(nil)
-	done := make(chan answer, 1)
-	go func() {
-		var a answer
-		defer func() {
-			if p := recover(); p != nil {
-				a.err = phases.NewFault(phases.KindTrap, "the hook could not be run", fmt.Errorf("panic: %v", p))
-			}
-			done <- a
-		}()
-		a.out, a.err = binding.loaded.Hook.Run(ctx, turn)
-	}()
+	done := runDetached(ctx, binding.loaded.Hook, turn)
 	limit := turn.Ceiling + c.invocation.kernel.options.LeaveAfter
 	untimed := c.invocation.kernel.options.Untimed > 0
 	if untimed {

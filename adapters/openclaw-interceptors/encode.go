@@ -38,8 +38,8 @@ func (a adapter) Encode(ev adapters.Event, verdicts []phases.Verdict) adapters.A
 		ans.Notes, ans.Session = append(o.Notes, ans.Notes...), ev.Session
 		return ans
 	}
-	ans := adapters.Answer{Stdout: next.Clone(), Notes: append(o.Notes, verbose(ev.Name, output, next)...), Session: ev.Session}
-	return payload.OneLine(ans)
+	notes := append(o.Notes, verbose(ev.Name, output, next)...)
+	return payload.OneLine(adapters.Answer{Stdout: next.Clone(), Notes: notes, Session: ev.Session})
 }
 
 // changed is the output with the verdicts' changes. why is not "" when the draft has no place for one.
