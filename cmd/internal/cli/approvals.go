@@ -315,7 +315,7 @@ func (a *App) describeApproval(item *approvals.Item) {
 	}
 	if item.Before != nil && item.Action != nil {
 		a.field("action", "as it would run (+), and as the agent wanted it (-)")
-		a.printDiff(valueLines(item.Before), valueLines(item.Action))
+		a.printDiff(valueLines(item.Before), valueLines(item.Action), 3)
 	} else if item.Action != nil {
 		a.field("action", indentJSON(item.Action))
 	}
@@ -356,16 +356,18 @@ func (a *App) describeApproval(item *approvals.Item) {
 	}
 }
 
-// printDiff shows two texts line by line.
-func (a *App) printDiff(before, after []string) {
+// printDiff shows the lines in which two texts differ, with so many lines around them.
+func (a *App) printDiff(before, after []string, around int) {
 	p := a.palette()
-	for _, l := range textdiff.Near(textdiff.Lines(before, after), 3) {
+	for _, l := range textdiff.Near(textdiff.Lines(before, after), around) {
 		line := string(l.Op) + " " + strings.ReplaceAll(safe(l.Text), "\n", " ")
 		switch l.Op {
 		case '-':
 			line = p.red(line)
 		case '+':
 			line = p.green(line)
+		default:
+			line = p.faint(line)
 		}
 		fmt.Fprintf(a.Out, "%s%s\n", strings.Repeat(" ", fieldWidth), strings.TrimRight(line, " "))
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/export"
-	"github.com/belay-hooks/belay/internal/textdiff"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -152,7 +151,6 @@ func (a *App) describeEvent(event phases.Event) {
 
 // describeChanges shows every changed member of the action before and after.
 func (a *App) describeChanges(e *phases.Event) {
-	colors := a.palette()
 	for _, ptr := range e.Changed {
 		at := ptr
 		if at == "" {
@@ -164,18 +162,7 @@ func (a *App) describeChanges(e *phases.Event) {
 			continue
 		}
 		a.field("changed", at)
-		for _, l := range textdiff.Near(textdiff.Lines(valueLines(before), valueLines(after)), 2) {
-			line := string(l.Op) + " " + strings.ReplaceAll(safe(l.Text), "\n", " ")
-			switch l.Op {
-			case '-':
-				line = colors.red(line)
-			case '+':
-				line = colors.green(line)
-			default:
-				line = colors.faint(line)
-			}
-			fmt.Fprintf(a.Out, "%s%s\n", strings.Repeat(" ", fieldWidth), strings.TrimRight(line, " "))
-		}
+		a.printDiff(valueLines(before), valueLines(after), 2)
 	}
 }
 

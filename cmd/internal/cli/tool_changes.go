@@ -46,7 +46,7 @@ func (a *App) describeToolChange(item *approvals.Item) {
 	a.field("server", c.Server)
 	if c.Way != nil {
 		a.field("reached", "as belay.yaml says now (+), and as it said before (-)")
-		a.printDiff(strings.Split(c.Way.Was, "\n"), strings.Split(c.Way.Becomes, "\n"))
+		a.printDiff(strings.Split(c.Way.Was, "\n"), strings.Split(c.Way.Becomes, "\n"), 3)
 	}
 	for _, t := range c.Tools {
 		switch {
@@ -62,9 +62,9 @@ func (a *App) describeToolChange(item *approvals.Item) {
 		case t.Now == "":
 			a.field("", "too large to be shown")
 		case t.Was == "":
-			a.printDiff(nil, strings.Split(t.Now, "\n"))
+			a.printDiff(nil, strings.Split(t.Now, "\n"), 3)
 		default:
-			a.printDiff(strings.Split(t.Was, "\n"), strings.Split(t.Now, "\n"))
+			a.printDiff(strings.Split(t.Was, "\n"), strings.Split(t.Now, "\n"), 3)
 		}
 	}
 }
