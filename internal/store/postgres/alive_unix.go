@@ -10,7 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// heard reports whether something can be read from a connection now: its end, too. It reads nothing and does not wait.
+// heard reports whether something can be read from a connection now: its end, too. It reads nothing and does not wait,
+// also where the client library still waits for the next byte: it does so after a write that took long.
 func heard(c net.Conn) bool {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
@@ -24,14 +25,14 @@ func heard(c net.Conn) bool {
 		return true
 	}
 	something := true
-	err = raw.Read(func(fd uintptr) bool {
+	err = raw.Control(func(fd uintptr) {
 		for {
 			n, _, err := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
 			if err == unix.EINTR {
 				continue
 			}
 			something = n > 0 || err != unix.EAGAIN && err != unix.EWOULDBLOCK
-			return true
+			return
 		}
 	})
 	return err != nil || something

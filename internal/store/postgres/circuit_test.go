@@ -111,6 +111,24 @@ func TestWhatAServerSaysUnasked(t *testing.T) {
 	} else if n, err := c.Read(b); n != 1 || err != nil || b[0] != 'x' || heard(c) {
 		t.Errorf("it reads %q, %v", b, err)
 	}
+	read, asked := make(chan int, 1), make(chan bool, 1)
+	go func() { // as the client library does after a write that took long
+		n, _ := c.Read(make([]byte, 1))
+		read <- n
+	}()
+	time.Sleep(20 * time.Millisecond)
+	go func() { asked <- heard(c) }()
+	select {
+	case something := <-asked:
+		if something {
+			t.Error("it hears a server that says nothing")
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("it waits for who reads")
+	}
+	if _, err := server.Write([]byte("y")); err != nil || <-read != 1 {
+		t.Error(err)
+	}
 	server.Close()
 	if !heard(c) {
 		t.Error("it does not hear that the server has closed the connection")

@@ -195,6 +195,7 @@ func (w *writer) take(ctx context.Context) (*edge, error) {
 		return nil, err
 	}
 	w.conn, w.access, w.fitting = c, number, false
+	w.answers()
 	w.compared, w.guarded.compared = false, false
 	return e, nil
 }
