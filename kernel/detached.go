@@ -13,8 +13,8 @@ type answer struct {
 	err error
 }
 
-// runDetached runs a turn in a goroutine of its own, which can be left behind. A panic there is a fault of the hook, and
-// not the end of the process.
+// runDetached runs a turn in a goroutine of its own, which can be left behind. A panic there is a fault of the hook,
+// and not the end of the process.
 func runDetached(ctx context.Context, hook Hook, turn Turn) chan answer {
 	done := make(chan answer, 1)
 	go func() {
