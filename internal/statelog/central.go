@@ -35,16 +35,11 @@ func (s *Storage) openCentral(
 	o := &s.o
 	d, with := &Database{where: central(p)}, PostgresOptions(p, o.Version)
 	with.CheckpointKey = key.Verifier()
-	if !o.NoMark {
-		guard, err := highwater.ForKernel(s.dir, p.Kernel, markIn, os.Getenv)
-		if err != nil {
-			return nil, fmt.Errorf("%w: events.high_water: %w", config.ErrUnusable, err)
-		}
-		if markIn != "" && o.MoveMark {
-			if _, err := guard.Move(markIn); err != nil {
-				return nil, errors.Join(statedir.Unusable("the high-water mark", err), guard.Close())
-			}
-		}
+	guard, err := s.kernelMark(p, markIn)
+	if err != nil {
+		return nil, err
+	}
+	if guard != nil {
 		d.guard, with.Mark = guard, guard
 	}
 	db, err := postgres.Open(ctx, with)
@@ -54,6 +49,23 @@ func (s *Storage) openCentral(
 	d.engine = db
 	d.compare(ctx, o.Logger)
 	return d, nil
+}
+
+// kernelMark returns the high-water mark about the store that kernels share; nil: none is kept.
+func (s *Storage) kernelMark(p *config.Postgres, markIn string) (*highwater.Guard, error) {
+	if s.o.NoMark {
+		return nil, nil
+	}
+	guard, err := highwater.ForKernel(s.dir, p.Kernel, markIn, os.Getenv)
+	if err != nil {
+		return nil, fmt.Errorf("%w: events.high_water: %w", config.ErrUnusable, err)
+	}
+	if markIn != "" && s.o.MoveMark {
+		if _, err := guard.Move(markIn); err != nil {
+			return nil, errors.Join(statedir.Unusable("the high-water mark", err), guard.Close())
+		}
+	}
+	return guard, nil
 }
 
 // openCentralReadOnly opens the store that kernels share for reading alone: the kernel's name is not taken, so that it

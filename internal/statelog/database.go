@@ -21,6 +21,10 @@ type Database struct {
 	engine
 	guard *highwater.Guard // nil: no mark is kept
 	where string           // for people
+
+	// of the PostgreSQL that the log is forwarded to
+	there      *highwater.Guard // nil: no mark is kept
+	thereWhere string           // for people; "": it is not forwarded
 }
 
 // engine is a store that compares itself with its mark and can be recovered.
@@ -76,7 +80,7 @@ func OpenDatabase(ctx context.Context, dir string, o DatabaseOptions) (*Database
 	if err != nil {
 		return nil, errors.Join(err, guard.Close())
 	}
-	d := &Database{db, guard, belayDB}
+	d := &Database{engine: db, guard: guard, where: belayDB}
 	d.compare(ctx, o.Logger)
 	return d, nil
 }
@@ -103,9 +107,11 @@ func (d *Database) Close() error {
 	return errors.Join(d.engine.Close(), d.closeMark())
 }
 
-func (d *Database) closeMark() error {
-	if d.guard == nil {
-		return nil
+func (d *Database) closeMark() (err error) {
+	for _, g := range []*highwater.Guard{d.guard, d.there} {
+		if g != nil {
+			err = errors.Join(err, g.Close())
+		}
 	}
-	return d.guard.Close()
+	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/eventlog"
+	"github.com/belay-hooks/belay/internal/store/marked"
 )
 
 // Classes of errors, for errors.Is.
@@ -21,6 +22,9 @@ var (
 	ErrWrong = errors.New("the event log is wrong")
 	// ErrSinkBehind: a file of belay.yaml lacks events that would be removed.
 	ErrSinkBehind = errors.New("a sink lacks events")
+	// ErrRecoveryBegun: a recovery of the PostgreSQL that belay.db is forwarded to has begun and has not ended.
+	ErrRecoveryBegun = marked.ErrBegun
+
 	// ErrNothingToRecover: belay.db is not behind its mark, and its rows are those that the log records.
 	ErrNothingToRecover = errors.New("belay.db is not behind its high-water mark, " +
 		"and its rows are those that the log records: there is nothing to recover")

@@ -1,6 +1,7 @@
 package statelog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,19 +15,27 @@ import (
 )
 
 // forward has the events of belay.db forwarded to the PostgreSQL that belay.yaml names, which has leases and approvals.
-// With an error the database is closed.
-func (d *Database) forward(ctx context.Context, p *config.Postgres, key *eventlog.Key, o StorageOptions) error {
-	with := PostgresOptions(p, o.Version)
+// markIn is the directory of the high-water mark about PostgreSQL, "" means the usual one. With an error the database is
+// closed.
+func (s *Storage) forward(ctx context.Context, p *config.Postgres, key *eventlog.Key, markIn string) error {
+	d, with := s.Database, PostgresOptions(p, s.o.Version)
 	with.CheckpointKey = key.Verifier()
 	local, ok := d.engine.(*sqlite.Store)
 	if !ok {
 		return errors.Join(errors.New("only a belay.db is forwarded"), d.Close())
 	}
-	s, err := forward.Open(ctx, local, with, forward.Options{Keep: p.Settings().Keep})
+	guard, err := s.kernelMark(p, markIn)
 	if err != nil {
 		return errors.Join(err, d.Close())
 	}
-	d.engine = s
+	if d.thereWhere = central(p); guard != nil {
+		d.there, with.Mark = guard, guard
+	}
+	both, err := forward.Open(ctx, local, with, forward.Options{Keep: p.Settings().Keep})
+	if err != nil {
+		return errors.Join(err, d.Close())
+	}
+	d.engine = both
 	return nil
 }
 
@@ -49,8 +58,8 @@ func (s *Storage) forwardingState(ctx context.Context) (out wire.Sink, ok bool) 
 	if st.Forked != "" || st.Lost != "" {
 		out.Trouble = string(sink.Foreign)
 	}
-	out.Problem = fmt.Sprintf("%s; %d events of about %d bytes wait to be forwarded, of %d that may", st.Why, st.Waiting,
-		st.Bytes, st.Keep)
+	out.Problem = fmt.Sprintf("%s; %d events of about %d bytes wait to be forwarded, of %d that may",
+		cmp.Or(st.Forked, st.Lost, st.Why), st.Waiting, st.Bytes, st.Keep)
 	return out, true
 }
 

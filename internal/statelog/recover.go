@@ -26,7 +26,9 @@ type Recovery struct {
 	Place    string `json:"place,omitzero"` // PostgreSQL, its schema and the kernel; "" for belay.db
 	Mark     string `json:"mark"`           // head that the mark says: number of events and root hash; "none"
 	Database string `json:"database"`       // head of the log
-	Lost     int64  `json:"lost,omitzero"`  // events that the mark knows of and the log does not hold
+	Lost     int64  `json:"lost,omitzero"`  // events that the mark knows of and the database does not hold
+	// the database is a copy of the log, which has all events: belay.db is forwarded to it, and sends again what is lost
+	Forwarded bool `json:"forwarded,omitzero"`
 	// what the mark and the database say of the rows that all kernels share; "" where nothing is shared
 	MarkShared string `json:"mark_shared,omitzero"`
 	Shared     string `json:"shared,omitzero"`
@@ -46,11 +48,13 @@ type recoverArgs struct {
 	Shared     string `json:"shared,omitzero"`
 	Recorded   string `json:"recorded,omitzero"`
 	Found      string `json:"found,omitzero"`
+	Forwarded  bool   `json:"forwarded,omitzero"` // it is about the copy of the log there
 }
 
 // Args returns what a reviewer's order for this recovery says.
 func (r *Recovery) Args() any {
-	a := recoverArgs{Mark: r.Mark, Database: r.Database, MarkShared: r.MarkShared, Shared: r.Shared}
+	a := recoverArgs{Mark: r.Mark, Database: r.Database, MarkShared: r.MarkShared, Shared: r.Shared,
+		Forwarded: r.Forwarded}
 	if r.Rows != nil {
 		a.Recorded, a.Found = r.Rows.Recorded, r.Rows.Found
 	}
@@ -78,7 +82,10 @@ func (l *Live) PlanRecovery(ctx context.Context) (Recovery, error) {
 
 func (l *Live) recovery(s marked.Stand) Recovery {
 	r := Recovery{Store: l.StoreID(), Place: l.db.place(), Mark: "none", Database: s.Database.String(),
-		Shared: s.Database.Seen.String()}
+		Shared: s.Database.Seen.String(), Forwarded: s.Forwarded}
+	if s.Forwarded {
+		r.Place = l.db.thereWhere
+	}
 	if s.Mark != nil {
 		r.Mark, r.MarkShared = s.Mark.Head.String(), s.Mark.Head.Seen.String()
 		r.Lost = max(0, s.Mark.Head.Size-s.Database.Size)
@@ -208,8 +215,7 @@ func (l *Live) recoveryEvent(r *Recovery, s marked.Stand, o RecoverOptions, now 
 	e := phases.Event{
 		ID: uuid.Must(uuid.NewV7AtTime(now)).String(), Type: phases.EventRecovery, Time: now.UTC(),
 		User: phases.SafeLine(o.By, phases.MaxIDBytes), Decision: "recovered",
-		Reason: phases.SafeText(fmt.Sprintf("the database counts as it is, with %d events: %s", s.Database.Size,
-			whyRecovered(s, rows)), phases.MaxReasonBytes),
+		Reason:         phases.SafeText(whatCounts(s)+": "+whyRecovered(s, rows), phases.MaxReasonBytes),
 		PolicyRevision: l.inForce().Revision,
 	}
 	if o.Order != nil {
@@ -220,22 +226,40 @@ func (l *Live) recoveryEvent(r *Recovery, s marked.Stand, o RecoverOptions, now 
 		Database  string           `json:"database"`
 		First     int64            `json:"first_lost,omitzero"`
 		Last      int64            `json:"last_lost,omitzero"`
+		Place     string           `json:"place,omitzero"`
+		Forwarded bool             `json:"forwarded,omitzero"`
 		Rows      *marked.Repair   `json:"rows,omitzero"`
 		Statement string           `json:"statement"`
 		Order     *approvals.Order `json:"order,omitzero"`
-	}{r.Mark, r.Database, lostFrom(r), lostTo(r), rows, string(statement), o.Order}, json.Deterministic(true))
+	}{r.Mark, r.Database, lostFrom(r), lostTo(r), placeOfCopy(r), r.Forwarded, rows, string(statement), o.Order},
+		json.Deterministic(true))
 	return e, err
 }
 
+func whatCounts(s marked.Stand) string {
+	if s.Forwarded {
+		return fmt.Sprintf("PostgreSQL counts as it is, with %d of %d events of this log; it gets the others again",
+			s.Database.Size, s.Next.Size)
+	}
+	return fmt.Sprintf("the database counts as it is, with %d events", s.Database.Size)
+}
+
+func placeOfCopy(r *Recovery) string {
+	if r.Forwarded {
+		return r.Place
+	}
+	return ""
+}
+
 func lostFrom(r *Recovery) int64 {
-	if r.Lost == 0 {
+	if r.Lost == 0 || r.Forwarded {
 		return 0
 	}
 	return headSize(r.Database) + 1
 }
 
 func lostTo(r *Recovery) int64 {
-	if r.Lost == 0 {
+	if r.Lost == 0 || r.Forwarded {
 		return 0
 	}
 	return headSize(r.Mark)

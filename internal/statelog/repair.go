@@ -38,9 +38,9 @@ func whyRecovered(s marked.Stand, rows *marked.Repair) string {
 }
 
 // markFor is the head that the log lost, as the statement of a recovery says
-// it: that of the mark. Where only rows were repaired, it has lost none.
+// it: that of the mark. Where only rows were repaired, or a copy of it went back, it has lost none.
 func markFor(r *Recovery, s marked.Stand) string {
-	if s.Wrong == nil {
+	if s.Wrong == nil || s.Forwarded {
 		return s.Next.String()
 	}
 	return r.Mark

@@ -95,7 +95,7 @@ func (s *Storage) open(ctx context.Context, key *eventlog.Key, mark string) (err
 	default:
 		o := DatabaseOptions{NoMark: s.o.NoMark, MarkIn: mark, Move: s.o.MoveMark, Logger: s.o.Logger}
 		if s.Database, err = OpenDatabase(ctx, s.dir, o); err == nil && shared != nil {
-			err = s.Database.forward(ctx, shared, key, s.o)
+			err = s.forward(ctx, shared, key, mark)
 		}
 		if err == nil {
 			s.Store = s.Database // and no nil *Database otherwise

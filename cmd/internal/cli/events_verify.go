@@ -134,6 +134,10 @@ func printLogReport(out io.Writer, report statelog.Report) {
 			if rec.Last == 0 && rec.Kept {
 				continue
 			}
+		} else if rec.Kept {
+			fmt.Fprintf(out, "recovered: event %d records that a person let PostgreSQL go on, which went back; this log lost nothing\n",
+				rec.Event)
+			continue
 		}
 		lost := "what was lost is not known"
 		if rec.Last > 0 {

@@ -51,7 +51,11 @@ proof against a program of the same user. A daemon need not be stopped.
 With PostgreSQL (store: in belay.yaml) the same holds for a database that was restored, and for one
 whose replica took over without the last transactions. Approvals and leases are taken back for
 all kernels. Each kernel that notices it is recovered by itself, in its state directory. Edited
-rows are not repaired there: the message says what to do.`,
+rows are not repaired there: the message says what to do.
+
+A kernel whose log is local (events: local) has all its events in belay.db. If PostgreSQL went
+back, recover sends again what is gone there. If belay.db went back, recover is about that first;
+run it again for PostgreSQL.`,
 		Example: `  belay recover --dry-run
   belay recover --why "restored from the backup of Monday"
   belay reviewer sign recover --draft --out r.draft     # on a machine without a terminal
@@ -101,6 +105,9 @@ func recoverFailure(err error) error {
 	if errors.Is(err, kernel.ErrTampered) { // in PostgreSQL: those of belay.db are repaired
 		return failureBy(err, "Nothing was changed. Undo the edit, or restore a backup from before it and recover then.")
 	}
+	if errors.Is(err, statelog.ErrRecoveryBegun) {
+		return failureBy(err, "What needs a lease or an approval stays blocked. Run `belay recover` again; a statement of a reviewer has to be a new one.")
+	}
 	return failureBy(err, "Nothing was changed.")
 }
 
@@ -110,7 +117,10 @@ func recoverText(r statelog.Recovery) string {
 		place = "the database (" + r.Place + ")"
 	}
 	text := "Go on from " + place + " as it is. It is blocked because " + r.Wrong + "."
-	if r.Lost > 0 {
+	switch {
+	case r.Forwarded:
+		text += " belay.db has all events of this kernel, and sends again what is gone."
+	case r.Lost > 0:
 		text += fmt.Sprintf(" The last %s that the mark knows of would be lost.", plural(int(r.Lost), "event"))
 	}
 	if r.Place != "" {

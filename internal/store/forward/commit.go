@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -66,8 +67,22 @@ func (s *Store) room() error {
 	return nil
 }
 
+const whatToDo = "put the newest database back, or have a person agree to this one: `belay recover`"
+
+// wentBackError is what a call gets that needs PostgreSQL, when that went back.
+type wentBackError struct{ err error }
+
+func (e *wentBackError) Error() string {
+	return "leases and approvals are in PostgreSQL, which went back: " + highwater.Reason(e.err) + "; " + whatToDo
+}
+
+func (e *wentBackError) Unwrap() []error { return []error{kernel.ErrUnavailable, e.err} }
+
 // away is what a call gets that needs PostgreSQL, while it cannot be used.
 func (s *Store) away(err error) error {
+	if errors.Is(err, kernel.ErrRollback) {
+		return &wentBackError{err}
+	}
 	st := s.board.read()
 	return fmt.Errorf("forwarding store: %w: leases and approvals are in PostgreSQL, which cannot be used since %s: %w",
 		kernel.ErrUnavailable, st.Away.UTC().Format(time.RFC3339), err)

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/leaf"
 	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/kernel"
@@ -112,7 +113,7 @@ func (s *Store) failed(err error) {
 	case errors.As(err, &forked):
 		s.board.change(func(st *State) { st.Forked = forked.Why })
 	case errors.Is(err, kernel.ErrRollback):
-		s.board.change(func(st *State) { st.Lost = err.Error() })
+		s.board.change(func(st *State) { st.Lost = highwater.Reason(err) + "; " + whatToDo })
 	}
 }
 
@@ -188,6 +189,12 @@ func (s *Store) catchUp(ctx context.Context, t *postgres.Turn) error {
 	if err := s.forwardTo(ctx, t, size); err != nil {
 		return err
 	}
+	if err := s.begun(ctx, t); err != nil {
+		return err
+	}
+	if err := s.due(ctx, t, nil); err != nil {
+		return err
+	}
 	if t.Size()-s.hinted >= hintEvery { // not in forwardTo, which is also called in the turn of the local writer
 		if err := s.Store.SetForwarded(ctx, t.Size()); err == nil {
 			s.hinted = t.Size()
@@ -209,7 +216,7 @@ func (s *Store) forwardTo(ctx context.Context, t *postgres.Turn, size int64) err
 		if err != nil {
 			return err
 		}
-		if err := s.lost(t.Size(), bodies); err != nil {
+		if err := s.lost(t.Size(), bodies); err != nil && !s.again {
 			return err
 		}
 		if err := s.at(stepForward); err != nil {
@@ -234,6 +241,10 @@ func (s *Store) compare(ctx context.Context, t *postgres.Turn, size int64) error
 	if t.Connection() == s.connection {
 		return nil
 	}
+	return s.compareAnew(ctx, t, size)
+}
+
+func (s *Store) compareAnew(ctx context.Context, t *postgres.Turn, size int64) error {
 	if t.Size() > size {
 		return unavailable("forward", &postgres.ForkedError{Why: fmt.Sprintf("the log in PostgreSQL has %d events, and this "+
 			"one %d: belay.db is an older copy, or another program writes as kernel %q", t.Size(), size, s.there.Kernel)})
@@ -244,8 +255,21 @@ func (s *Store) compare(ctx context.Context, t *postgres.Turn, size int64) error
 	if err := s.sent(ctx, t.Size()); err != nil {
 		return err
 	}
-	s.connection, s.heads = t.Connection(), 0
+	var err error
+	if s.heads, err = s.headsThere(ctx, t); err != nil {
+		return err
+	}
+	s.connection = t.Connection()
 	return nil
+}
+
+// headsThere returns the id of the last checkpoint that PostgreSQL has. They get there in their order.
+func (s *Store) headsThere(ctx context.Context, t *postgres.Turn) (int64, error) {
+	last, err := t.LastHead(ctx)
+	if err != nil || last == nil {
+		return 0, err
+	}
+	return s.Store.HeadID(ctx, last.Size, last.Note) // 0 when it is not one of these: all are sent
 }
 
 // same compares hashes with those of the local tree.

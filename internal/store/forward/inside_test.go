@@ -10,6 +10,7 @@ import (
 
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/internal/store/leaf"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/internal/store/sqlite"
 	"github.com/belay-hooks/belay/kernel"
@@ -130,5 +131,20 @@ func TestNothingIsRemovedBeforeItIsForwarded(t *testing.T) {
 	}
 	if bodies, err := s.Store.Bodies(t.Context(), 0, 10, 1<<20); err != nil || len(bodies) != 4 {
 		t.Errorf("%d events, %v", len(bodies), err)
+	}
+}
+
+// A recovery counts once its event is in the local log.
+func TestARecoveryThatWasCutOff(t *testing.T) {
+	s := aStore(t, Options{})
+	if wrong, err := s.unwritten(t.Context(), "e"); err != nil || !errors.Is(wrong, kernel.ErrRollback) ||
+		!errors.Is(wrong, marked.ErrBegun) {
+		t.Errorf("%v, %v", wrong, err)
+	}
+	if _, err := s.Commit(t.Context(), events("e", "")); err != nil {
+		t.Fatal(err)
+	}
+	if wrong, err := s.unwritten(t.Context(), "e"); err != nil || wrong != nil {
+		t.Errorf("%v, %v", wrong, err)
 	}
 }

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,6 +31,9 @@ func (s *Store) share(ctx context.Context, b kernel.Batch) (kernel.Receipt, erro
 	if err != nil {
 		if ctx.Err() == nil {
 			s.failed(err)
+		}
+		if errors.Is(err, kernel.ErrRollback) {
+			err = s.away(err)
 		}
 		return kernel.Receipt{}, err
 	}
@@ -105,6 +109,8 @@ type middle struct {
 	until   time.Time
 	first   int64
 	bodies  [][]byte
+	dues    bool  // it is no batch of a caller, but what is due
+	after   int64 // what is due counts behind so many events only; -1: wherever
 	outcome sqlite.Outcome
 	broken  error // why PostgreSQL cannot be used
 }
@@ -121,7 +127,13 @@ func (m *middle) Decide(size int64, high time.Time) (d restrict.Digest, err erro
 	if err = m.store.at(stepDecide); err == nil {
 		err = m.store.forwardTo(ctx, m.turn, size)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case m.dues && m.after >= 0 && m.after != size:
+		err = grownError{}
+	case m.dues:
+		d, err = m.turn.DecideDues(ctx, m.batch.Events)
+	default:
 		d, err = m.turn.Decide(ctx, m.batch, high)
 	}
 	if err == nil {

@@ -30,6 +30,7 @@ type Store struct {
 	connection int64 // of the turn that was last compared with the local log; of the one that holds turns
 	heads      int64 // id of the last checkpoint that was forwarded; likewise
 	hinted     int64 // what the hint says; likewise
+	again      bool  // a person has agreed that what PostgreSQL has lost is sent again; likewise
 
 	backlog backlog
 	report  atomic.Pointer[[]byte] // what the kernel says of itself
@@ -57,6 +58,9 @@ const (
 	stepRecorded step = "recorded" // it has committed
 	stepSettle   step = "settle"   // it is known what it has, and not written down here
 	stepEnd      step = "end"      // both have committed
+
+	stepReset step = "reset" // a recovery was agreed to, and nothing of it is written down
+	stepAgain step = "again" // what PostgreSQL has lost is there again, and the event of the recovery is not
 )
 
 func (s *Store) at(p step) error {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/store/forward"
 	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/internal/store/postgres/pgtest"
@@ -15,7 +16,9 @@ import (
 func TestStore(t *testing.T) {
 	pgtest.DSN(t)
 	storetest.Run(t, func(t *testing.T) kernel.Store {
-		return open(t, filepath.Join(t.TempDir(), "belay.db"), pgtest.Options(t, "suite"), forward.Options{})
+		o := pgtest.Options(t, "suite")
+		o.Mark = highwater.New(highwater.Options{Dir: filepath.Join(t.TempDir(), "marks"), Name: "there"})
+		return open(t, filepath.Join(t.TempDir(), "belay.db"), o, forward.Options{})
 	})
 }
 

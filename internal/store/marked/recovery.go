@@ -19,6 +19,9 @@ type Stand struct {
 	Mark     *highwater.State // nil when there is none that can be read
 	Wrong    error            // why the mark does not let the database be used; nil when it does
 	Repair   *Repair          // of rows that are not those that the log records; nil when they are
+
+	// Forwarded: Database is a copy of the log, which itself has all its events and goes on behind Next.
+	Forwarded bool
 }
 
 // Repair says what becomes of the rows in the tables that differ.
@@ -61,6 +64,9 @@ type Plan struct {
 
 // ErrRefused wraps what a plan answers.
 var ErrRefused = errors.New("the recovery was refused")
+
+// ErrBegun: a recovery was agreed to and has not ended. A person agrees anew.
+var ErrBegun = errors.New("the recovery has begun and has not ended")
 
 // Refused is an error of a plan.
 func Refused(err error) error { return fmt.Errorf("%w: %w", ErrRefused, err) }

@@ -30,11 +30,14 @@ func rolledBack(format string, args ...any) error {
 
 // ready makes sure that there is a connection that holds the name, that the rows that restrict are known, and that
 // nothing of what this kernel has seen is gone.
-func (w *writer) ready(ctx context.Context) error {
+func (w *writer) ready(ctx context.Context) error { return w.noticing(ctx, w.prepared) }
+
+// noticing runs f, and remembers if it finds that the database went back.
+func (w *writer) noticing(ctx context.Context, f func(context.Context) error) error {
 	if err := w.stillLost(); err != nil {
 		return err
 	}
-	err := w.prepared(ctx)
+	err := f(ctx)
 	switch {
 	case errors.Is(err, kernel.ErrRollback):
 		w.lose(err)
@@ -114,21 +117,26 @@ func (w *writer) fits(ctx context.Context) error {
 	return nil
 }
 
-// present is ready for those who decide; to forward a log takes the name alone.
+// present is ready for those who decide. To forward a log takes the name, and nothing of what was seen may be gone: what
+// is sent again would hide that.
 func (w *writer) present(ctx context.Context) error {
 	if w.store.o.Forwarding {
-		return w.attach(ctx)
+		return w.noticing(ctx, w.named)
 	}
 	return w.ready(ctx)
 }
 
-// lose notes that the database went back, and gives the name back: `belay recover` may be another process. To forward a
-// log goes on.
+func (w *writer) named(ctx context.Context) error {
+	if err := w.attach(ctx); err != nil {
+		return err
+	}
+	return w.guard(ctx)
+}
+
+// lose notes that the database went back, and gives the name back: `belay recover` may be another process.
 func (w *writer) lose(err error) {
 	w.lost, w.lostAt, w.lostEpoch = err, time.Now(), w.epoch()
-	if !w.store.o.Forwarding {
-		w.end()
-	}
+	w.end()
 }
 
 // compare makes sure that the rows that restrict are the ones that this process has seen before, or that they grew from
@@ -162,10 +170,12 @@ func (w *writer) compare(ctx context.Context) error {
 func (w *writer) behind(ctx context.Context, now *edge) error {
 	was := w.edge
 	switch {
-	case was == nil || w.store.o.Forwarding: // the log is elsewhere; what is gone is forwarded again
+	case was == nil:
 		return nil
 	case now.size < was.size:
 		return w.gone(now.size, was.size)
+	case w.store.o.Forwarding: // each new connection is compared with the log itself, which is elsewhere
+		return nil
 	case now.size == was.size && !now.same(was):
 		return w.otherEvents(was.size)
 	case now.size > was.size:

@@ -102,6 +102,9 @@ func (w *writer) behindMark(ctx context.Context, st *highwater.State) error {
 		}
 		return w.gone(w.edge.size, st.Head.Size)
 	}
+	if w.store.o.Forwarding {
+		return w.sees(ctx, st.Head.Seen) // the forwarder compares the events, and tells a fork from what is gone
+	}
 	err := st.Behind(w.edge.size, func(size int64) ([32]byte, error) { return w.rootAt(ctx, w.edge, size) })
 	if errors.Is(err, highwater.ErrBehind) {
 		return w.otherEvents(st.Head.Size)
@@ -172,6 +175,8 @@ func (w *writer) guard(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return err
+	case st == nil && w.store.o.Forwarding:
+		return w.adoptForwarded(ctx)
 	case st == nil:
 		g.mark = nil // the first events bring one
 		return nil
@@ -189,6 +194,10 @@ func (w *writer) guard(ctx context.Context) error {
 	}
 	if err := m.Heal(); err != nil {
 		return err
+	}
+	if w.store.o.Forwarding {
+		g.looks, g.settled = looks, false // see Turn.Dues
+		return w.adoptedForwarded(ctx, st.Store)
 	}
 	if err := w.settle(ctx); err != nil {
 		return err

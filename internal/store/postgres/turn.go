@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/eventbytes"
+	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/restrict"
+	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -27,6 +30,10 @@ type Turn struct {
 
 	decided *decided
 	lost    *attempt // it may have been committed
+
+	anew  bool  // for a recovery
+	reset bool  // which has made the database as it is the one that counts
+	due   *dues // as Dues has found them
 }
 
 // decided is a part of a batch that is decided in a transaction that is still open.
@@ -34,6 +41,7 @@ type decided struct {
 	request *request
 	world   *world
 	deltas  []delta
+	dues    bool // it is no batch, but what is due
 }
 
 // undecided reports whether an error leaves open whether a transaction was committed.
@@ -47,12 +55,15 @@ type ForkedError struct{ Why string }
 
 func (e *ForkedError) Error() string { return "the log of this kernel is forked: " + e.Why }
 
-// Turn waits for the writer, and for a connection that holds the name and answers.
-func (s *Store) Turn(ctx context.Context) (*Turn, error) {
+// Turn waits for the writer, and for a connection that holds the name and answers. The error is kernel.ErrUnavailable,
+// and kernel.ErrRollback when the database went back.
+func (s *Store) Turn(ctx context.Context) (*Turn, error) { return s.turn(ctx, false) }
+
+func (s *Store) turn(ctx context.Context, anew bool) (*Turn, error) {
 	if !s.o.Forwarding {
 		return nil, unavailable("take a turn", errors.New("opened for events of its own"))
 	}
-	t := &Turn{writer: s.writes, given: make(chan struct{}), over: make(chan struct{})}
+	t := &Turn{writer: s.writes, given: make(chan struct{}), over: make(chan struct{}), anew: anew}
 	r := &request{turn: t}
 	if err := s.enqueue(ctx, r, s.circuit.now()); err != nil {
 		return nil, unavailable("take a turn", err)
@@ -73,9 +84,13 @@ func (s *Store) Turn(ctx context.Context) (*Turn, error) {
 
 // lend gives the writer away until the turn ends.
 func (w *writer) lend(r *request) {
+	if r.turn.anew {
+		w.lendAnew(r)
+		return
+	}
 	ctx, cancel := w.bounded()
 	for range 2 { // a connection that broke since it was last used shows now
-		if r.err = w.attach(ctx); r.err == nil {
+		if r.err = w.present(ctx); r.err == nil {
 			_, r.err = w.conn.Exec(ctx, "SELECT renew($1, $2)", w.held.kernel, w.held.fence)
 		}
 		if refusal(r.err) == codeFenced {
@@ -128,7 +143,7 @@ func (t *Turn) Forward(ctx context.Context, bodies [][]byte, same func(peaks map
 	switch refusal(err) {
 	case codeForked:
 		return unavailable("forward", &ForkedError{Why: err.Error()})
-	case codeFenced:
+	case codeFenced, codeBehind: // a new connection is compared with what is known
 		t.writer.drop()
 	}
 	t.writer.dropBroken()
@@ -175,6 +190,7 @@ func (t *Turn) forward(ctx context.Context, bodies [][]byte, same func(map[int64
 	}
 	e.full = nil
 	w.edge = e
+	w.forwarded()
 	w.store.fresh.add(first, events)
 	w.store.grown(e.size)
 	return nil
@@ -209,6 +225,25 @@ func (t *Turn) ForwardHeads(ctx context.Context, heads []Head) (n int, err error
 		return 0, unavailable("forward checkpoints", err)
 	}
 	return n, nil
+}
+
+const lastHead = "SELECT size, note FROM checkpoints WHERE kernel = $1 ORDER BY id DESC LIMIT 1"
+
+// LastHead returns the newest checkpoint in the database, or nil.
+func (t *Turn) LastHead(ctx context.Context) (*Head, error) {
+	w := t.writer
+	if w.conn == nil {
+		return nil, unavailable("read checkpoints", errNoConnection())
+	}
+	var h Head
+	err := w.conn.QueryRow(ctx, lastHead, w.held.kernel).Scan(&h.Size, &h.Note)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if w.dropBroken(); err != nil {
+		return nil, unavailable("read checkpoints", err)
+	}
+	return &h, nil
 }
 
 // Bodies returns events of the log in the database, from first on.
@@ -276,9 +311,15 @@ func (t *Turn) decide(ctx context.Context, r *request, high time.Time) (out rest
 		return out, err
 	}
 	world := t.decided.world
+	w.forwarded() // what was seen of others
 	// The kernel's own log may have seen a later time. It counts for what this kernel does, and not for others.
 	if high.UnixNano() > world.single.wall {
 		world.leases.SetHigh(high)
+	}
+	if err := w.unspent(world, &r.batch); errors.Is(err, overtaken()) || errors.Is(err, kernel.ErrRollback) {
+		return out, conflict("the high-water mark says that it was used: that is written down first") // see Dues
+	} else if err != nil {
+		return out, err
 	}
 	s, err := world.decide(&r.batch, w.edge.size)
 	if err != nil {
@@ -326,10 +367,14 @@ func (t *Turn) Commit(ctx context.Context, bodies [][]byte) error {
 		a.times.addInt(d.request.times[i])
 	}
 	a.notes(d.request)
-	err := w.record(ctx, at, d.world, a, d.deltas)
+	err := w.spends(at, d)
+	if err == nil {
+		err = w.record(ctx, at, d.world, a, d.deltas)
+	}
 	if err == nil {
 		t.decided = nil
 		w.won(at)
+		w.guarded.settled = w.guarded.settled || d.dues
 		w.store.fresh.add(d.request.receipt.First, d.request.batch.Events)
 		w.store.grown(w.edge.size)
 		return nil
@@ -340,7 +385,22 @@ func (t *Turn) Commit(ctx context.Context, bodies [][]byte) error {
 		t.lost = at
 		return unavailable("commit", fmt.Errorf("%w: %w", errUndecided(), err))
 	}
+	w.guarded.unused(at.uses)
 	return unavailable("commit", w.judged(err))
+}
+
+// spends finds what a batch uses up of what kernels share. Statements of reviewers are noted with the kernel's own log.
+func (w *writer) spends(at *attempt, d *decided) error {
+	if w.guarded.mark == nil || d.dues {
+		return nil
+	}
+	uses, err := marked.Uses(&d.request.batch, spending{d.world, nil})
+	for _, u := range uses {
+		if !strings.HasPrefix(u.ID, highwater.Statement) {
+			at.uses = append(at.uses, u)
+		}
+	}
+	return err
 }
 
 // Resolve finds out whether what Commit could not tell was written. It asks until it knows, or until the store is
@@ -351,6 +411,9 @@ func (t *Turn) Resolve() (written bool, err error) {
 	}
 	if written, err = t.writer.resolve(t.lost); err != nil {
 		return false, unavailable("find out what was written", err)
+	}
+	if !written {
+		t.writer.guarded.unused(t.lost.uses)
 	}
 	t.lost = nil
 	return written, nil

@@ -153,6 +153,7 @@ const (
 	codeOtherKey = "BL006" // its log is signed by another key
 	codeStale    = "BL005" // rows that restrict have changed
 	codeNames    = "BL012" // its role has as many names as it can
+	codeBehind   = "BL007" // the log is shorter than it was
 	codeForked   = "BL008" // the log holds something else
 	codeNoPlace  = "23514" // an event has no partition
 	codeUnique   = "23505" // a key is taken

@@ -64,6 +64,19 @@ func (s *Store) Heads(ctx context.Context, after int64, limit int) (out []Head, 
 	return out, err
 }
 
+// HeadID returns the id of a checkpoint; 0: there is none like it.
+func (s *Store) HeadID(ctx context.Context, size int64, note []byte) (id int64, err error) {
+	err = s.readApart(ctx, "read checkpoints", func(c *conn) error {
+		id = 0
+		return c.query("SELECT id FROM checkpoints WHERE size = ? AND note = ? ORDER BY id DESC LIMIT 1",
+			func(st *sqlite3.Stmt) error {
+				id = st.ColumnInt64(0)
+				return nil
+			}, size, note)
+	})
+	return id, err
+}
+
 // Forwarded returns how many events were forwarded when SetForwarded was last called. It is a hint: the store that gets
 // them knows it.
 func (s *Store) Forwarded(ctx context.Context) (n int64, err error) {
