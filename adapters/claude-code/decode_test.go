@@ -28,7 +28,7 @@ func TestPhaseMap(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range samples(t) {
 		ev := decode(t, s)
-		key := s.event
+		key := s.Event
 		if tool, ok := phases.GetString(ev.Payload, "/tool_name"); ok && want[key+"["+tool+"]"] != nil {
 			key += "[" + tool + "]"
 		}
@@ -39,14 +39,14 @@ func TestPhaseMap(t *testing.T) {
 			got = string(st.Invocation.Phase)
 			list = append(list, got)
 		}
-		if s.event == "PostToolBatch" { // the map's one phase, once for each call
+		if s.Event == "PostToolBatch" { // the map's one phase, once for each call
 			list = slices.Compact(list)
 		}
 		if len(list) > 1 {
 			got = list
 		}
 		if diff := cmp.Diff(want[key], got); diff != "" {
-			t.Errorf("%s: %s", s.name, diff)
+			t.Errorf("%s: %s", s.Name, diff)
 		}
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(names))); diff != "" {
@@ -250,10 +250,10 @@ func TestDocs(t *testing.T) {
 			for line := range strings.Lines(page) {
 				cells := strings.Split(line, "|")
 				found = found ||
-					(len(cells) > 3 && strings.Contains(cells[1], s.event) && strings.Contains(cells[2], string(phase)))
+					(len(cells) > 3 && strings.Contains(cells[1], s.Event) && strings.Contains(cells[2], string(phase)))
 			}
 			if !found {
-				t.Errorf("docs/runtimes/claude-code.md does not say that %s is %s", s.event, phase)
+				t.Errorf("docs/runtimes/claude-code.md does not say that %s is %s", s.Event, phase)
 			}
 		}
 	}
@@ -275,7 +275,7 @@ func TestSpawnDepth(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for i, s := range samples(f) {
-		f.Add(s.payload, uint8(i))
+		f.Add(s.Payload, uint8(i))
 	}
 	events := append(claudecode.Events(), "")
 	for i := range events {

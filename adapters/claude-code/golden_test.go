@@ -4,88 +4,44 @@ import (
 	"bytes"
 	"flag"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/adapters/internal/goldens"
 	"github.com/belay-hooks/belay/phases"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// sample is one payload of testdata.
-type sample struct {
-	name    string // events.PreToolUse, captured.PreToolUse.Bash
-	event   string
-	payload []byte
-}
+type sample = goldens.Sample
 
 // samples returns every payload of testdata/events (written examples, whose
 // input is the payload), testdata/captured (as a running client sent it) and
 // testdata/variants (the first two, changed where an event has a second face).
 func samples(t testing.TB) []sample {
 	t.Helper()
-	var out []sample
-	for _, dir := range []string{"events", "captured", "variants"} {
-		files, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no payloads in testdata/%s: %v", dir, err)
-		}
-		for _, f := range files {
-			b := readFile(t, f)
-			base := strings.TrimSuffix(filepath.Base(f), ".json")
-			if dir == "events" {
-				v, ok := phases.Get(b, "/input")
-				if !ok {
-					t.Fatalf("%s has no input", f)
-				}
-				b = v
-			}
-			event, _, _ := strings.Cut(base, ".")
-			out = append(out, sample{dir + "." + base, event, b})
-		}
-	}
-	return out
+	return goldens.Samples(t, "/hook_event_name", "events", "captured", "variants")
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return goldens.ReadFile(t, path)
 }
 
 // golden compares got with a golden file, or writes it.
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
-	path = filepath.Join("testdata", "golden", path)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(readFile(t, path)), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); run with -update if the change is meant:\n%s", path, diff)
-	}
+	goldens.Check(t, *update, path, got)
 }
 
 func decode(t testing.TB, s sample) adapters.Event {
 	t.Helper()
-	ev, err := claudecode.New().Decode(s.payload, adapters.Options{})
+	ev, err := claudecode.New().Decode(s.Payload, adapters.Options{})
 	if err != nil {
-		t.Fatalf("%s: %v", s.name, err)
+		t.Fatalf("%s: %v", s.Name, err)
 	}
 	return ev
 }
@@ -99,7 +55,7 @@ type goldenStep struct {
 
 func TestDecodeGolden(t *testing.T) {
 	for _, s := range samples(t) {
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			ev := decode(t, s)
 			var steps []goldenStep
 			for _, st := range ev.Steps {
@@ -109,7 +65,7 @@ func TestDecodeGolden(t *testing.T) {
 				}
 				steps = append(steps, goldenStep{st.Blockable, st.NativeAsk, st.CarriesScopes, wire})
 			}
-			golden(t, "decode/"+s.name+".json",
+			golden(t, "decode/"+s.Name+".json",
 				pretty(t, map[string]any{"event": ev.Name, "session": ev.Session, "steps": steps}))
 		})
 	}
@@ -127,11 +83,11 @@ type goldenAnswer struct {
 func TestEncodeGolden(t *testing.T) {
 	a := claudecode.New()
 	for _, s := range samples(t) {
-		t.Run(s.name, func(t *testing.T) {
+		t.Run(s.Name, func(t *testing.T) {
 			ev := decode(t, s)
 			out := map[string]goldenAnswer{}
 			add := func(name string, ans adapters.Answer) {
-				checkAnswer(t, s.name+"/"+name, ans)
+				checkAnswer(t, s.Name+"/"+name, ans)
 				status, _, _ := ans.HTTP()
 				out[name] = goldenAnswer{jsontext.Value(ans.Stdout), ans.Stderr, ans.Exit, ans.Latch, ans.Notes, status}
 			}
@@ -139,21 +95,17 @@ func TestEncodeGolden(t *testing.T) {
 				add(c.name, a.Encode(ev, c.verdicts))
 			}
 			add("failure",
-				a.Failure(s.payload, adapters.Options{}, phases.NewFault(phases.KindStore, "the record could not be written", nil)))
-			add("failure_truncated", a.Failure(s.payload[:len(s.payload)-2], adapters.Options{}, os.ErrClosed))
+				a.Failure(s.Payload, adapters.Options{}, phases.NewFault(phases.KindStore, "the record could not be written", nil)))
+			add("failure_truncated", a.Failure(s.Payload[:len(s.Payload)-2], adapters.Options{}, os.ErrClosed))
 			add("no_verdict", a.Encode(ev, nil))
-			golden(t, "encode/"+s.name+".json", pretty(t, out))
+			golden(t, "encode/"+s.Name+".json", pretty(t, out))
 		})
 	}
 }
 
 func pretty(t testing.TB, v any) []byte {
 	t.Helper()
-	b, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.EscapeForHTML(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(b, '\n')
+	return goldens.Pretty(t, v)
 }
 
 // checkAnswer checks the rules that hold for every answer.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/belay-hooks/belay/adapters"
 	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
+	"github.com/belay-hooks/belay/adapters/internal/goldens"
 	"github.com/belay-hooks/belay/phases"
 )
 
@@ -245,13 +246,7 @@ func badAnswers() map[string]adapters.Answer {
 
 func payloadOf(t testing.TB, name string) []byte {
 	t.Helper()
-	for _, s := range samples(t) {
-		if s.name == name {
-			return s.payload
-		}
-	}
-	t.Fatalf("no sample %s", name)
-	return nil
+	return goldens.PayloadOf(t, samples(t), name)
 }
 
 // TestOpenFormsCovered: each case in which the client failed open has a form,
@@ -299,11 +294,11 @@ func TestNeverOpen(t *testing.T) {
 	for _, s := range samples(t) {
 		ev := decode(t, s)
 		for _, c := range verdictCases(t, ev) {
-			assertClosed(t, forms, s.event, s.payload, a.Encode(ev, c.verdicts))
+			assertClosed(t, forms, s.Event, s.Payload, a.Encode(ev, c.verdicts))
 		}
-		for _, b := range [][]byte{s.payload, s.payload[:len(s.payload)/2], nil} {
-			ans := a.Failure(b, adapters.Options{Event: s.event}, phases.NewFault(phases.KindStore, "x", nil))
-			assertClosed(t, forms, s.event, s.payload, ans)
+		for _, b := range [][]byte{s.Payload, s.Payload[:len(s.Payload)/2], nil} {
+			ans := a.Failure(b, adapters.Options{Event: s.Event}, phases.NewFault(phases.KindStore, "x", nil))
+			assertClosed(t, forms, s.Event, s.Payload, ans)
 		}
 	}
 }

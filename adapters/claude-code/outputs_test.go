@@ -83,10 +83,10 @@ func kindOf(v any) string {
 // The client's own outputs fit the shapes that it publishes.
 func TestOutputShapes(t *testing.T) {
 	for _, s := range samples(t) {
-		p := parseObject(s.payload)
+		p := parseObject(s.Payload)
 		tool, _ := p["tool_name"].(string)
-		if _, known := outputShapes()[tool]; known && s.event == "PostToolUse" && !taken(tool, nil, p["tool_response"]) {
-			t.Errorf("%s: %v", s.name, p["tool_response"])
+		if _, known := outputShapes()[tool]; known && s.Event == "PostToolUse" && !taken(tool, nil, p["tool_response"]) {
+			t.Errorf("%s: %v", s.Name, p["tool_response"])
 		}
 	}
 	if taken("Grep", nil, map[string]any{"mode": "belay: no", "numFiles": 0.0, "filenames": []any{}}) {

@@ -129,7 +129,7 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 	all, forms, a := samples(t), openForms(), claudecode.New()
 	rapid.Check(t, func(t *rapid.T) {
 		s := all[rapid.IntRange(0, len(all)-1).Draw(t, "sample")]
-		ev, err := a.Decode(s.payload, adapters.Options{})
+		ev, err := a.Decode(s.Payload, adapters.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,9 +156,9 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 		}
 		ans := a.Encode(ev, d.verdicts)
 		checkAnswerRapid(t, ans)
-		assertClosed(t, forms, s.event, s.payload, ans)
+		assertClosed(t, forms, s.Event, s.Payload, ans)
 		for _, http := range []bool{false, true} {
-			e := react(s.event, s.payload, ans, http)
+			e := react(s.Event, s.Payload, ans, http)
 			checkEffect(t, s, &d, ans, e)
 		}
 	})
@@ -174,7 +174,7 @@ func checkAnswerRapid(t *rapid.T, ans adapters.Answer) {
 }
 
 func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer, e effect) {
-	p := parseObject(s.payload)
+	p := parseObject(s.Payload)
 	if e.failed && !e.blocked {
 		t.Fatalf("the client takes the answer for a failure: %+v", ans)
 	}
@@ -184,17 +184,17 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer, e effect) 
 	if e.granted && (!d.grant || d.ask || d.closed) {
 		t.Fatalf("the permission prompt is skipped without a grant: %s", ans.Stdout)
 	}
-	stopLike := s.event == "Stop" || s.event == "SubagentStop" || s.event == "TaskCompleted" || s.event == "TeammateIdle"
-	hidden := s.event == "PostToolUse" && !leaks(p["tool_response"], e.output)
+	stopLike := s.Event == "Stop" || s.Event == "SubagentStop" || s.Event == "TaskCompleted" || s.Event == "TeammateIdle"
+	hidden := s.Event == "PostToolUse" && !leaks(p["tool_response"], e.output)
 	held := e.blocked || ans.Latch != "" || hidden || (stopLike && e.stopped)
 	if d.closed && !held {
-		t.Fatalf("%s: not held: exit %d %s", s.event, ans.Exit, ans.Stdout)
+		t.Fatalf("%s: not held: exit %d %s", s.Event, ans.Exit, ans.Stdout)
 	}
 	if held {
 		return
 	}
 	// The event happens: everything that was decided has to be in force.
-	switch s.event {
+	switch s.Event {
 	case "PreToolUse", "PermissionRequest":
 		want, _ := phases.Get(d.final[0], "/args")
 		if len(d.final) > 1 {
@@ -207,7 +207,7 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer, e effect) 
 		if !same(e.input, parseObject(want)) {
 			t.Fatalf("runs %v, decided was %s", e.input, want)
 		}
-		if d.ask && s.event == "PreToolUse" && !e.ask {
+		if d.ask && s.Event == "PreToolUse" && !e.ask {
 			t.Fatalf("the person is not asked: %s", ans.Stdout)
 		}
 	case "PostToolUse":
@@ -239,8 +239,8 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer, e effect) 
 	default:
 		for i := range d.final {
 			for _, ptr := range phases.Diff(d.first[i], d.final[i]) {
-				recordOnly := phases.Covers("/args", ptr) && (s.event == "PostToolBatch" || s.event == "PostToolUseFailure")
-				if !recordOnly && !isAudit(s.event) {
+				recordOnly := phases.Covers("/args", ptr) && (s.Event == "PostToolBatch" || s.Event == "PostToolUseFailure")
+				if !recordOnly && !isAudit(s.Event) {
 					t.Fatalf("%s was changed without a word: %s", ptr, ans.Stdout)
 				}
 			}
@@ -320,7 +320,7 @@ func TestRun(t *testing.T) {
 
 // TestSpawnJudgesTheFinalPrompt: the spawn step sees what pre_tool made of the call.
 func TestSpawnJudgesTheFinalPrompt(t *testing.T) {
-	ev := decode(t, sample{payload: payloadOf(t, "captured.PreToolUse.Agent")})
+	ev := decode(t, sample{Payload: payloadOf(t, "captured.PreToolUse.Agent")})
 	v := rewriteAt(t, ev.Steps[0].Invocation, "/args/prompt", `"changed"`)
 	step, more, err := claudecode.New().Next(ev, []phases.Verdict{v})
 	if err != nil || !more {

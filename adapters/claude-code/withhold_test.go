@@ -16,35 +16,35 @@ func TestWithheldResultReadsAsNone(t *testing.T) {
 	const reason = "a secret in the output"
 	var out strings.Builder
 	for _, s := range samples(t) {
-		if s.event != "PostToolUse" {
+		if s.Event != "PostToolUse" {
 			continue
 		}
-		p := parseObject(s.payload)
+		p := parseObject(s.Payload)
 		ev := decode(t, s)
 		verdict := phases.Verdict{Phase: phases.PostTool, Decision: phases.Block, DecidedBy: "guard", Reason: reason}
 		for name, ans := range map[string]adapters.Answer{
 			"blocked": claudecode.New().Encode(ev, []phases.Verdict{verdict}),
-			"lost":    claudecode.New().Failure(s.payload, adapters.Options{}, phases.NewFault("store", reason, nil)),
+			"lost":    claudecode.New().Failure(s.Payload, adapters.Options{}, phases.NewFault("store", reason, nil)),
 		} {
-			e := react(s.event, s.payload, ans, false)
+			e := react(s.Event, s.Payload, ans, false)
 			read := printed(toolOf(p), e.output)
 			first, _, _ := strings.Cut(read, "\n")
 			if ans.Latch == "" && leaks(p["tool_response"], e.output) {
-				t.Errorf("%s %s: the model reads %s", s.name, name, read)
+				t.Errorf("%s %s: the model reads %s", s.Name, name, read)
 			}
 			if ans.Latch == "" && !strings.Contains(read, "withheld by belay") && !e.stopped {
-				t.Errorf("%s %s: it does not read as withheld: %s", s.name, name, read)
+				t.Errorf("%s %s: it does not read as withheld: %s", s.Name, name, read)
 			}
 			praise := strings.Contains(read, "success") || strings.Contains(read, "started")
 			if praise && !e.stopped && (!strings.Contains(read, "no result]") || strings.Contains(read, reason)) {
-				t.Errorf("%s %s: a sentence says that it went well: %s", s.name, name, read)
+				t.Errorf("%s %s: a sentence says that it went well: %s", s.Name, name, read)
 			}
 			m := parseObject(ans.Stdout)
 			if d, r := m["decision"], m["reason"]; !e.stopped && (d != "block" || !strings.Contains(r.(string), reason)) {
-				t.Errorf("%s %s: no hook error says why: %v %v", s.name, name, d, r)
+				t.Errorf("%s %s: no hook error says why: %v %v", s.Name, name, d, r)
 			}
 			if name == "blocked" {
-				fmt.Fprintf(&out, "%s\n  reads: %s\n  run ends: %v, session latched: %v\n", s.name, first, e.stopped,
+				fmt.Fprintf(&out, "%s\n  reads: %s\n  run ends: %v, session latched: %v\n", s.Name, first, e.stopped,
 					ans.Latch != "")
 			}
 		}

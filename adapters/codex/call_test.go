@@ -73,21 +73,21 @@ func TestACallIsToldTwiceAlike(t *testing.T) {
 func TestEventsThatTellOfNoCall(t *testing.T) {
 	for _, s := range samples(t) {
 		ev := decode(t, s)
-		told := s.event == "PreToolUse" || s.event == "PostToolUse"
+		told := s.Event == "PreToolUse" || s.Event == "PostToolUse"
 		for _, step := range ev.Steps {
 			if (step.Call != nil) != told {
-				t.Errorf("%s tells of %+v", s.name, step.Call)
+				t.Errorf("%s tells of %+v", s.Name, step.Call)
 			}
 		}
 		if !told {
 			continue
 		}
-		without, err := phases.Set(s.payload, "/tool_use_id", jsontext.Value(`""`))
+		without, err := phases.Set(s.Payload, "/tool_use_id", jsontext.Value(`""`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ev := decode(t, sample{s.name, s.event, without}); ev.Steps[0].Call != nil {
-			t.Errorf("%s without an id tells of %+v", s.name, ev.Steps[0].Call)
+		if ev := decode(t, sample{Name: s.Name, Event: s.Event, Payload: without}); ev.Steps[0].Call != nil {
+			t.Errorf("%s without an id tells of %+v", s.Name, ev.Steps[0].Call)
 		}
 	}
 }

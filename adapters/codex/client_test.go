@@ -49,14 +49,14 @@ func newClient(t testing.TB) *client {
 	t.Helper()
 	c := &client{schemas: map[string]*jsonschema.Schema{}}
 	for _, s := range samples(t) {
-		if silent(s.event) || c.schemas[s.event] != nil {
+		if silent(s.Event) || c.schemas[s.Event] != nil {
 			continue
 		}
-		schema, err := jsonschema.NewCompiler().Compile(schemaFile(s.event))
+		schema, err := jsonschema.NewCompiler().Compile(schemaFile(s.Event))
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.schemas[s.event] = schema
+		c.schemas[s.Event] = schema
 	}
 	return c
 }

@@ -40,9 +40,9 @@ func TestPhases(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, s := range samples(t) {
-		seen[s.event] = true
-		if got := decode(t, s).Steps[0].Invocation.Phase; got != want[s.event] {
-			t.Errorf("%s: %s, want %s", s.name, got, want[s.event])
+		seen[s.Event] = true
+		if got := decode(t, s).Steps[0].Invocation.Phase; got != want[s.Event] {
+			t.Errorf("%s: %s, want %s", s.Name, got, want[s.Event])
 		}
 	}
 	for _, name := range codex.Events() {
@@ -218,7 +218,7 @@ func TestSpawn(t *testing.T) {
 			t.Errorf("%s: %s", name, action)
 		}
 	}
-	ev := decode(t, sample{payload: payloadOf(t, "captured.PreToolUse.spawn_agent")})
+	ev := decode(t, sample{Payload: payloadOf(t, "captured.PreToolUse.spawn_agent")})
 	step, more, err := a.Next(ev, []phases.Verdict{
 		verdictcases.RewriteAt(t, ev.Steps[0].Invocation, "/args/message", `"changed"`)})
 	if got, _ := phases.GetString(step.Invocation.Action, "/child/prompt"); err != nil || !more || got != "changed" {
@@ -232,7 +232,7 @@ func TestEventsThatLatchHaveOneStep(t *testing.T) {
 		ev := decode(t, s)
 		for _, st := range ev.Steps {
 			if !st.Blockable && len(ev.Steps) != 1 {
-				t.Errorf("%s has %d steps", s.name, len(ev.Steps))
+				t.Errorf("%s has %d steps", s.Name, len(ev.Steps))
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func TestEventsThatLatchHaveOneStep(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for i, s := range samples(f) {
-		f.Add(s.payload, uint8(i))
+		f.Add(s.Payload, uint8(i))
 	}
 	events := append(codex.Events(), "")
 	for i := range events {
@@ -285,10 +285,10 @@ func TestDocs(t *testing.T) {
 			for line := range strings.Lines(page) {
 				cells := strings.Split(line, "|")
 				found = found ||
-					len(cells) > 3 && strings.Contains(cells[1], s.event) && strings.Contains(cells[2], string(phase))
+					len(cells) > 3 && strings.Contains(cells[1], s.Event) && strings.Contains(cells[2], string(phase))
 			}
 			if !found {
-				t.Errorf("docs/runtimes/codex.md does not say that %s is %s", s.event, phase)
+				t.Errorf("docs/runtimes/codex.md does not say that %s is %s", s.Event, phase)
 			}
 		}
 	}
@@ -303,7 +303,7 @@ func TestUnseenInput(t *testing.T) {
 			tool, _ := phases.GetString(st.Invocation.Action, "/native_tool")
 			want := st.Invocation.Phase == phases.PreTool && tool == "Bash"
 			if st.UnseenInput != want {
-				t.Errorf("%s: %v", s.name, st.UnseenInput)
+				t.Errorf("%s: %v", s.Name, st.UnseenInput)
 			}
 		}
 	}

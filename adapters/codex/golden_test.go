@@ -3,19 +3,14 @@ package codex_test
 import (
 	"bytes"
 	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/adapters"
 	"github.com/belay-hooks/belay/adapters/codex"
-	"github.com/belay-hooks/belay/adapters/internal/verdictcases"
-	"github.com/belay-hooks/belay/phases"
+	"github.com/belay-hooks/belay/adapters/internal/goldens"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -23,150 +18,40 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // argument is what hooks change in the cases about arguments: the one that Codex takes back.
 const argument = "/args/command"
 
-// sample is one payload of testdata.
-type sample struct {
-	name    string // events.PreToolUse, captured.PreToolUse.Bash
-	event   string
-	payload []byte
-}
+type sample = goldens.Sample
 
 // samples returns every payload of testdata/events (written examples, whose input is the payload) and
 // testdata/captured (as a running client sent it).
 func samples(t testing.TB) []sample {
 	t.Helper()
-	var out []sample
-	for _, dir := range []string{"events", "captured"} {
-		files, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no payloads in testdata/%s: %v", dir, err)
-		}
-		for _, f := range files {
-			b := readFile(t, f)
-			base := strings.TrimSuffix(filepath.Base(f), ".json")
-			if dir == "events" {
-				v, ok := phases.Get(b, "/input")
-				if !ok {
-					t.Fatalf("%s has no input", f)
-				}
-				b = v
-			}
-			event, _, _ := strings.Cut(base, ".")
-			out = append(out, sample{dir + "." + base, event, b})
-		}
-	}
-	return out
+	return goldens.Samples(t, "/hook_event_name", "events", "captured")
 }
 
 func payloadOf(t testing.TB, name string) []byte {
 	t.Helper()
-	for _, s := range samples(t) {
-		if s.name == name {
-			return s.payload
-		}
-	}
-	t.Fatalf("no sample %s", name)
-	return nil
+	return goldens.PayloadOf(t, samples(t), name)
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// golden compares got with a golden file, or writes it.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	path = filepath.Join("testdata", "golden", path)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(readFile(t, path)), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); run with -update if the change is meant:\n%s", path, diff)
-	}
+	return goldens.ReadFile(t, path)
 }
 
 func decode(t testing.TB, s sample) adapters.Event {
 	t.Helper()
-	ev, err := codex.New().Decode(s.payload, adapters.Options{})
+	ev, err := codex.New().Decode(s.Payload, adapters.Options{})
 	if err != nil {
-		t.Fatalf("%s: %v", s.name, err)
+		t.Fatalf("%s: %v", s.Name, err)
 	}
 	return ev
 }
 
-type goldenStep struct {
-	Blockable     bool           `json:"blockable"`
-	NativeAsk     bool           `json:"native_ask"`
-	CarriesScopes bool           `json:"carries_scopes"`
-	Call          *adapters.Call `json:"call,omitzero"`
-	Invocation    jsontext.Value `json:"invocation"`
-}
-
-func TestDecodeGolden(t *testing.T) {
-	for _, s := range samples(t) {
-		t.Run(s.name, func(t *testing.T) {
-			ev := decode(t, s)
-			var steps []goldenStep
-			for _, st := range ev.Steps {
-				wire, err := phases.EncodeInvocation(st.Invocation)
-				if err != nil {
-					t.Fatal(err)
-				}
-				steps = append(steps, goldenStep{st.Blockable, st.NativeAsk, st.CarriesScopes, st.Call, wire})
-			}
-			golden(t, "decode/"+s.name+".json",
-				pretty(t, map[string]any{"event": ev.Name, "session": ev.Session, "steps": steps}))
-		})
-	}
-}
-
-type goldenAnswer struct {
-	Stdout jsontext.Value `json:"stdout,omitzero"`
-	Stderr string         `json:"stderr,omitzero"`
-	Exit   int            `json:"exit"`
-	Latch  string         `json:"latch,omitzero"`
-	Notes  []string       `json:"notes,omitzero"`
-}
+func TestDecodeGolden(t *testing.T) { goldens.Decode(t, codex.New(), samples(t), *update) }
 
 func TestEncodeGolden(t *testing.T) {
-	a, c := codex.New(), newClient(t)
-	for _, s := range samples(t) {
-		t.Run(s.name, func(t *testing.T) {
-			ev := decode(t, s)
-			out := map[string]goldenAnswer{}
-			add := func(name string, ans adapters.Answer) {
-				checkAnswer(t, c, s.event, ans)
-				out[name] = goldenAnswer{jsontext.Value(ans.Stdout), ans.Stderr, ans.Exit, ans.Latch, ans.Notes}
-			}
-			for _, c := range verdictcases.Of(t, a, argument, ev) {
-				add(c.Name, a.Encode(ev, c.Verdicts))
-			}
-			add("failure",
-				a.Failure(s.payload, adapters.Options{}, phases.NewFault(phases.KindStore, "the record could not be written", nil)))
-			add("failure_truncated", a.Failure(s.payload[:len(s.payload)-2], adapters.Options{}, os.ErrClosed))
-			add("no_verdict", a.Encode(ev, nil))
-			golden(t, "encode/"+s.name+".json", pretty(t, out))
-		})
-	}
-}
-
-func pretty(t testing.TB, v any) []byte {
-	t.Helper()
-	b, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.EscapeForHTML(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(b, '\n')
+	c := newClient(t)
+	goldens.Encode(t, codex.New(), argument, samples(t), *update,
+		func(t *testing.T, event string, ans adapters.Answer) { checkAnswer(t, c, event, ans) })
 }
 
 // checkAnswer checks the rules that hold for every answer: Codex's own schema above all, since one

@@ -142,14 +142,14 @@ func TestEveryBlockHolds(t *testing.T) {
 	for _, s := range samples(t) {
 		ev := decode(t, s)
 		held := func(name string, ans adapters.Answer) {
-			e := c.react(s.event, s.payload, ans)
-			hidden := s.event == "PostToolUse" && !same(e.output, parseObject(s.payload)["tool_response"])
-			stops := (s.event == "Stop" || s.event == "SubagentStop") && e.stopped && !e.goesOn
+			e := c.react(s.Event, s.Payload, ans)
+			hidden := s.Event == "PostToolUse" && !same(e.output, parseObject(s.Payload)["tool_response"])
+			stops := (s.Event == "Stop" || s.Event == "SubagentStop") && e.stopped && !e.goesOn
 			if !e.blocked && !hidden && !stops && ans.Latch == "" {
-				t.Errorf("%s: %s is not held: %+v", s.name, name, ans)
+				t.Errorf("%s: %s is not held: %+v", s.Name, name, ans)
 			}
 			if e.failed && ans.Latch == "" {
-				t.Errorf("%s: %s: the client takes the answer for a failure: %+v", s.name, name, ans)
+				t.Errorf("%s: %s: the client takes the answer for a failure: %+v", s.Name, name, ans)
 			}
 		}
 		for _, v := range verdictcases.Of(t, a, argument, ev) {
@@ -157,8 +157,8 @@ func TestEveryBlockHolds(t *testing.T) {
 				held(v.Name, a.Encode(ev, v.Verdicts))
 			}
 		}
-		for _, b := range [][]byte{s.payload, s.payload[:len(s.payload)/2], nil} {
-			held("a failure", a.Failure(b, adapters.Options{Event: s.event}, phases.NewFault(phases.KindStore, "x", nil)))
+		for _, b := range [][]byte{s.Payload, s.Payload[:len(s.Payload)/2], nil} {
+			held("a failure", a.Failure(b, adapters.Options{Event: s.Event}, phases.NewFault(phases.KindStore, "x", nil)))
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestNeverAsks(t *testing.T) {
 	for _, s := range samples(t) {
 		for _, st := range decode(t, s).Steps {
 			if st.NativeAsk || st.CarriesScopes {
-				t.Errorf("%s: Codex asks no person for a hook, and carries no scopes", s.name)
+				t.Errorf("%s: Codex asks no person for a hook, and carries no scopes", s.Name)
 			}
 		}
 	}

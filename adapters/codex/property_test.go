@@ -118,7 +118,7 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 	all, a, c := samples(t), codex.New(), newClient(t)
 	rapid.Check(t, func(t *rapid.T) {
 		s := all[rapid.IntRange(0, len(all)-1).Draw(t, "sample")]
-		ev, err := a.Decode(s.payload, adapters.Options{})
+		ev, err := a.Decode(s.Payload, adapters.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,13 +144,13 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 			}
 		}
 		ans := a.Encode(ev, d.verdicts)
-		checkAnswer(t, c, s.event, ans)
+		checkAnswer(t, c, s.Event, ans)
 		checkEffect(t, c, s, &d, ans)
 	})
 }
 
 func checkEffect(t *rapid.T, c *client, s sample, d *drawn, ans adapters.Answer) {
-	p, e := parseObject(s.payload), c.react(s.event, s.payload, ans)
+	p, e := parseObject(s.Payload), c.react(s.Event, s.Payload, ans)
 	if e.failed && ans.Latch == "" {
 		t.Fatalf("the client takes the answer for a failure: %+v", ans)
 	}
@@ -160,10 +160,10 @@ func checkEffect(t *rapid.T, c *client, s sample, d *drawn, ans adapters.Answer)
 	if e.granted && (!d.grant || d.closed) {
 		t.Fatalf("the permission prompt is skipped without a grant: %s", ans.Stdout)
 	}
-	changed := s.event == "PostToolUse" && !same(e.output, p["tool_response"])
+	changed := s.Event == "PostToolUse" && !same(e.output, p["tool_response"])
 	if d.closed {
-		if !holds(c, s.event, s.payload, ans) {
-			t.Fatalf("%s: not held: exit %d %s", s.event, ans.Exit, ans.Stdout)
+		if !holds(c, s.Event, s.Payload, ans) {
+			t.Fatalf("%s: not held: exit %d %s", s.Event, ans.Exit, ans.Stdout)
 		}
 		return
 	}
@@ -171,7 +171,7 @@ func checkEffect(t *rapid.T, c *client, s sample, d *drawn, ans adapters.Answer)
 		return
 	}
 	// The event happens: everything that was decided has to be in force.
-	switch s.event {
+	switch s.Event {
 	case "PreToolUse":
 		want, _ := phases.Get(d.final[0], "/args")
 		if len(d.final) > 1 {
@@ -187,7 +187,7 @@ func checkEffect(t *rapid.T, c *client, s sample, d *drawn, ans adapters.Answer)
 		}
 	case "PostToolUse":
 		if slices.ContainsFunc(phases.Diff(d.first[0], d.final[0]), beyondResult) { // nothing carries that
-			if !holds(c, s.event, s.payload, ans) {
+			if !holds(c, s.Event, s.Payload, ans) {
 				t.Fatalf("more than the result was changed, and the model reads %v", e.output)
 			}
 			return
@@ -208,7 +208,7 @@ func checkEffect(t *rapid.T, c *client, s sample, d *drawn, ans adapters.Answer)
 	default:
 		for i := range d.final {
 			for _, ptr := range phases.Diff(d.first[i], d.final[i]) {
-				if d.final[i] != nil && phasesOf(s.event) != phases.Audit {
+				if d.final[i] != nil && phasesOf(s.Event) != phases.Audit {
 					t.Fatalf("%s was changed, and the answer does not tell: %s", ptr, ans.Stdout)
 				}
 			}
@@ -280,7 +280,7 @@ func TestRewrites(t *testing.T) {
 		"a tool's":  {"captured.PreToolUse.mcp", "/args/text", `"y"`, true, `"updatedInput":{"text":"y"}`},
 		"permitted": {"events.PermissionRequest", "/args/command", `"ls"`, true, `"behavior":"deny"`},
 	} {
-		ev := decode(t, sample{payload: payloadOf(t, k.sample)})
+		ev := decode(t, sample{Payload: payloadOf(t, k.sample)})
 		v := verdictcases.RewriteAt(t, ev.Steps[0].Invocation, k.ptr, k.value)
 		if k.grant {
 			v.Grant = grant

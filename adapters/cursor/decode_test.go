@@ -43,8 +43,8 @@ func TestPhases(t *testing.T) {
 		t.Errorf("the events are %q, and %q are expected", cursor.Events(), got)
 	}
 	for _, s := range samples(t) {
-		if got := decode(t, s).Steps[0].Invocation.Phase; got != want[s.event] {
-			t.Errorf("%s is %s, not %s", s.event, got, want[s.event])
+		if got := decode(t, s).Steps[0].Invocation.Phase; got != want[s.Event] {
+			t.Errorf("%s is %s, not %s", s.Event, got, want[s.Event])
 		}
 	}
 }
@@ -56,7 +56,7 @@ func TestDirectory(t *testing.T) {
 		{`""`, `["/w"]`, "/w"}, {`"/w/a"`, `["/w"]`, "/w/a"}, {`""`, `["/w","/v"]`, ""}, {`""`, `[]`, ""}, {``, ``, ""},
 		{`null`, `["/w"]`, "/w"},
 	} {
-		ev := decode(t, sample{name: c.cwd, payload: with(t, with(t, b, "cwd", c.cwd), "workspace_roots", c.roots)})
+		ev := decode(t, sample{Name: c.cwd, Payload: with(t, with(t, b, "cwd", c.cwd), "workspace_roots", c.roots)})
 		if got := ev.Steps[0].Invocation.CWD; got != c.want {
 			t.Errorf("%s in %s is %q, not %q", c.cwd, c.roots, got, c.want)
 		}
@@ -121,7 +121,7 @@ func TestTools(t *testing.T) {
 			`"mcp":{"server":"mcp.example","tool":"query"}}`,
 		"postToolUse": `{"tool":"exec","result":{"output":"a\n","exitCode":0}}`,
 	} {
-		got := decode(t, sample{name: name, payload: payloadOf(t, "events."+name)}).Steps[0].Invocation.Action
+		got := decode(t, sample{Name: name, Payload: payloadOf(t, "events."+name)}).Steps[0].Invocation.Action
 		var part func(ptr string, v jsontext.Value)
 		part = func(ptr string, v jsontext.Value) {
 			if v.Kind() == '{' {
@@ -151,18 +151,18 @@ func TestEveryBlockHolds(t *testing.T) {
 			switch v.Name {
 			case "block", "hook_failure", "reply", "ask", "ask_queue":
 				if !holds(ans) {
-					t.Errorf("%s: %s is not held: %+v", s.name, v.Name, ans)
+					t.Errorf("%s: %s is not held: %+v", s.Name, v.Name, ans)
 				}
 			}
 			p, _ := phases.GetString(ans.Stdout, "/permission")
 			if granted := v.Verdicts[len(v.Verdicts)-1].Grant != nil; p == "allow" && !granted {
-				t.Errorf("%s: %s says allow without a grant: %s", s.name, v.Name, ans.Stdout)
+				t.Errorf("%s: %s says allow without a grant: %s", s.Name, v.Name, ans.Stdout)
 			}
 		}
-		for _, b := range [][]byte{s.payload, s.payload[:len(s.payload)/2], nil} {
-			ans := a.Failure(b, adapters.Options{Event: s.event}, phases.NewFault(phases.KindStore, "x", nil))
+		for _, b := range [][]byte{s.Payload, s.Payload[:len(s.Payload)/2], nil} {
+			ans := a.Failure(b, adapters.Options{Event: s.Event}, phases.NewFault(phases.KindStore, "x", nil))
 			if !holds(ans) {
-				t.Errorf("%s: a failure is not held: %+v", s.name, ans)
+				t.Errorf("%s: a failure is not held: %+v", s.Name, ans)
 			}
 		}
 	}
@@ -174,7 +174,7 @@ func TestOutputsOfServersAreReplaced(t *testing.T) {
 	a := cursor.New()
 	for tool, replaced := range map[string]bool{"MCP:query": true, "Shell": false} {
 		b := with(t, payloadOf(t, "events.postToolUse"), "tool_name", `"`+tool+`"`)
-		ev := decode(t, sample{name: tool, payload: b})
+		ev := decode(t, sample{Name: tool, Payload: b})
 		ans := a.Encode(ev, []phases.Verdict{
 			verdictcases.RewriteAt(t, ev.Steps[0].Invocation, "/result/output", `"[removed]"`)})
 		got, _ := phases.GetString(ans.Stdout, "/updated_mcp_tool_output/output")
@@ -188,7 +188,7 @@ func TestOutputsOfServersAreReplaced(t *testing.T) {
 func TestRetry(t *testing.T) {
 	a := cursor.New()
 	for count, want := range map[string]string{"0": "run the tests", "1": ""} {
-		ev := decode(t, sample{name: count, payload: with(t, payloadOf(t, "events.stop"), "loop_count", count)})
+		ev := decode(t, sample{Name: count, Payload: with(t, payloadOf(t, "events.stop"), "loop_count", count)})
 		v := verdictcases.Allow(ev.Steps[0].Invocation)
 		v.Retry = &phases.Retry{Instruction: "run the tests", Max: 3, Hook: "score"}
 		got, _ := phases.GetString(a.Encode(ev, []phases.Verdict{v}).Stdout, "/followup_message")
@@ -206,17 +206,17 @@ func TestDocs(t *testing.T) {
 		for line := range strings.Lines(page) {
 			cells := strings.Split(line, "|")
 			found = found ||
-				len(cells) > 3 && strings.Contains(cells[1], s.event) && strings.Contains(cells[2], string(phase))
+				len(cells) > 3 && strings.Contains(cells[1], s.Event) && strings.Contains(cells[2], string(phase))
 		}
 		if !found {
-			t.Errorf("docs/runtimes/cursor.md does not say that %s is %s", s.event, phase)
+			t.Errorf("docs/runtimes/cursor.md does not say that %s is %s", s.Event, phase)
 		}
 	}
 }
 
 func FuzzDecode(f *testing.F) {
 	for i, s := range samples(f) {
-		f.Add(s.payload, uint8(i))
+		f.Add(s.Payload, uint8(i))
 	}
 	names := append(cursor.Events(), "")
 	f.Fuzz(func(t *testing.T, b []byte, registered uint8) {

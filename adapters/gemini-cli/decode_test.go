@@ -41,9 +41,9 @@ func TestPhases(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, s := range samples(t) {
-		seen[s.event] = true
-		if got := decode(t, s).Steps[0].Invocation.Phase; got != want[s.event] {
-			t.Errorf("%s: %s, want %s", s.name, got, want[s.event])
+		seen[s.Event] = true
+		if got := decode(t, s).Steps[0].Invocation.Phase; got != want[s.Event] {
+			t.Errorf("%s: %s, want %s", s.Name, got, want[s.Event])
 		}
 	}
 	for _, name := range geminicli.Events() {
@@ -213,7 +213,7 @@ func TestTools(t *testing.T) {
 
 // TestSpawn: what a child is told stands in the spawn step, as pre_tool left it.
 func TestSpawn(t *testing.T) {
-	a, ev := geminicli.New(), decode(t, sample{payload: payloadOf(t, "events.BeforeTool.invoke_agent")})
+	a, ev := geminicli.New(), decode(t, sample{Payload: payloadOf(t, "events.BeforeTool.invoke_agent")})
 	if got, _ := phases.GetString(ev.Steps[1].Invocation.Action, "/child/agent"); got != "codebase_investigator" {
 		t.Errorf("the child is %q", got)
 	}
@@ -233,7 +233,7 @@ func TestAnswerTexts(t *testing.T) {
 		`{"text":"b","candidates":[{"content":{"parts":["a","b"]}},{"content":{"parts":["c"]}}]}`: "abc",
 		`{"candidates":[{"content":{"parts":null}},{"finishReason":"STOP"},{"content":null}]}`:    "",
 	} {
-		ev := decode(t, sample{name: response, payload: with(t, b, "llm_response", response)})
+		ev := decode(t, sample{Name: response, Payload: with(t, b, "llm_response", response)})
 		if got, _ := phases.GetString(ev.Steps[0].Invocation.Action, "/text"); got != want {
 			t.Errorf("%s: %q", response, got)
 		}
@@ -246,7 +246,7 @@ func TestEventsThatLatchHaveOneStep(t *testing.T) {
 		ev := decode(t, s)
 		for _, st := range ev.Steps {
 			if !st.Blockable && len(ev.Steps) != 1 {
-				t.Errorf("%s has %d steps", s.name, len(ev.Steps))
+				t.Errorf("%s has %d steps", s.Name, len(ev.Steps))
 			}
 		}
 	}
@@ -254,7 +254,7 @@ func TestEventsThatLatchHaveOneStep(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for i, s := range samples(f) {
-		f.Add(s.payload, uint8(i))
+		f.Add(s.Payload, uint8(i))
 	}
 	events := append(geminicli.Events(), "")
 	for i := range events {

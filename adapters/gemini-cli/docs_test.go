@@ -14,10 +14,10 @@ func TestDocs(t *testing.T) {
 			for line := range strings.Lines(page) {
 				cells := strings.Split(line, "|")
 				found = found ||
-					len(cells) > 3 && strings.Contains(cells[1], s.event) && strings.Contains(cells[2], string(phase))
+					len(cells) > 3 && strings.Contains(cells[1], s.Event) && strings.Contains(cells[2], string(phase))
 			}
 			if !found {
-				t.Errorf("docs/runtimes/gemini-cli.md does not say that %s is %s", s.event, phase)
+				t.Errorf("docs/runtimes/gemini-cli.md does not say that %s is %s", s.Event, phase)
 			}
 		}
 	}

@@ -121,25 +121,25 @@ func TestEveryBlockHolds(t *testing.T) {
 		ev := decode(t, s)
 		held := func(name string, payload []byte, ans adapters.Answer) {
 			t.Helper()
-			if !holds(s.event, s.payload, ans) {
-				t.Errorf("%s: %s is not held: %+v", s.name, name, ans)
+			if !holds(s.Event, s.Payload, ans) {
+				t.Errorf("%s: %s is not held: %+v", s.Name, name, ans)
 			}
-			e := react(s.event, s.payload, ans)
+			e := react(s.Event, s.Payload, ans)
 			if (e.failed || e.goesOn) && ans.Latch == "" {
-				t.Errorf("%s: %s: the client goes on: %+v", s.name, name, ans)
+				t.Errorf("%s: %s: the client goes on: %+v", s.Name, name, ans)
 			}
 			if e.asks {
-				t.Errorf("%s: %s: a question: %+v", s.name, name, ans)
+				t.Errorf("%s: %s: a question: %+v", s.Name, name, ans)
 			}
 		}
 		for _, v := range verdictcases.Of(t, a, argument, ev) {
 			switch v.Name {
 			case "block", "hook_failure", "reply", "ask", "ask_queue":
-				held(v.Name, s.payload, a.Encode(ev, v.Verdicts))
+				held(v.Name, s.Payload, a.Encode(ev, v.Verdicts))
 			}
 		}
-		for _, b := range [][]byte{s.payload, s.payload[:len(s.payload)/2], nil} {
-			ans := a.Failure(b, adapters.Options{Event: s.event}, phases.NewFault(phases.KindStore, "x", nil))
+		for _, b := range [][]byte{s.Payload, s.Payload[:len(s.Payload)/2], nil} {
+			ans := a.Failure(b, adapters.Options{Event: s.Event}, phases.NewFault(phases.KindStore, "x", nil))
 			held("a failure", b, ans)
 			if ans.Exit == 2 { // a pipe that breaks loses the end of the object
 				for _, n := range []int{0, 1, len(ans.Stdout) / 2, len(ans.Stdout) - 1} {
@@ -157,7 +157,7 @@ func TestNeverAsks(t *testing.T) {
 	for _, s := range samples(t) {
 		for _, st := range decode(t, s).Steps {
 			if st.NativeAsk || st.CarriesScopes {
-				t.Errorf("%s: Gemini CLI asks no person for a hook, and carries no scopes", s.name)
+				t.Errorf("%s: Gemini CLI asks no person for a hook, and carries no scopes", s.Name)
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 	all, a := samples(t), geminicli.New()
 	rapid.Check(t, func(t *rapid.T) {
 		s := all[rapid.IntRange(0, len(all)-1).Draw(t, "sample")]
-		ev, err := a.Decode(s.payload, adapters.Options{})
+		ev, err := a.Decode(s.Payload, adapters.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,13 +145,13 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 			}
 		}
 		ans := a.Encode(ev, d.verdicts)
-		checkAnswer(t, s.event, ans)
+		checkAnswer(t, s.Event, ans)
 		checkEffect(t, s, &d, ans)
 	})
 }
 
 func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer) {
-	p, e := parseObject(s.payload), react(s.event, s.payload, ans)
+	p, e := parseObject(s.Payload), react(s.Event, s.Payload, ans)
 	if (e.failed || e.asks) && ans.Latch == "" {
 		t.Fatalf("the client goes on, or waits: %+v", ans)
 	}
@@ -159,8 +159,8 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer) {
 		t.Fatalf("the agent is made to go on without a retry: %s", ans.Stdout)
 	}
 	if d.closed {
-		if !holds(s.event, s.payload, ans) {
-			t.Fatalf("%s: not held: exit %d %s", s.event, ans.Exit, ans.Stdout)
+		if !holds(s.Event, s.Payload, ans) {
+			t.Fatalf("%s: not held: exit %d %s", s.Event, ans.Exit, ans.Stdout)
 		}
 		return
 	}
@@ -170,7 +170,7 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer) {
 	// The event happens: everything that was decided has to be in force.
 	final := func(i int, ptr string) jsontext.Value { v, _ := phases.Get(d.final[i], ptr); return v }
 	changed := phases.Diff(d.first[0], d.final[0])
-	switch s.event {
+	switch s.Event {
 	case "BeforeTool":
 		want := final(0, "/args")
 		if len(d.final) > 1 {
@@ -186,7 +186,7 @@ func checkEffect(t *rapid.T, s sample, d *drawn, ans adapters.Answer) {
 		}
 	case "AfterTool":
 		if slices.ContainsFunc(changed, beyondResult) { // nothing carries that: the result is replaced
-			if !holds(s.event, s.payload, ans) {
+			if !holds(s.Event, s.Payload, ans) {
 				t.Fatalf("%v was changed, and the model reads %v", changed, e.output)
 			}
 			return
@@ -301,7 +301,7 @@ func TestRewrites(t *testing.T) {
 		"an error":     {"events.AfterTool.error", "/result/error/message", `"x"`, `{"decision":"deny","reason":"x"}`},
 		"parts":        {"events.AfterTool.mcp", "/result/llmContent/0/text", `"x"`, `"reason":"[{\"text\":\"x\"}]"`},
 	} {
-		ev := decode(t, sample{payload: payloadOf(t, k.sample)})
+		ev := decode(t, sample{Payload: payloadOf(t, k.sample)})
 		ans := geminicli.New().Encode(ev, []phases.Verdict{
 			verdictcases.RewriteAt(t, ev.Steps[0].Invocation, k.ptr, k.value)})
 		if !strings.Contains(string(ans.Stdout), k.want) {
@@ -312,7 +312,7 @@ func TestRewrites(t *testing.T) {
 
 // TestContextBesideRedaction: the client reads no context beside a deny, so that both stand in the reason.
 func TestContextBesideRedaction(t *testing.T) {
-	ev := decode(t, sample{payload: payloadOf(t, "captured.AfterTool.run_shell_command")})
+	ev := decode(t, sample{Payload: payloadOf(t, "captured.AfterTool.run_shell_command")})
 	v := verdictcases.RewriteAt(t, ev.Steps[0].Invocation, "/result/llmContent", `"x"`)
 	v.Contexts = []string{"use make"}
 	ans := geminicli.New().Encode(ev, []phases.Verdict{v})

@@ -42,15 +42,15 @@ func TestEveryBlockHolds(t *testing.T) {
 		for _, v := range verdictcases.Of(t, a, argument, ev) {
 			switch v.Name {
 			case "block", "hook_failure", "reply", "ask", "ask_queue", "block_last_step":
-				if ans := a.Encode(ev, v.Verdicts); !held(s.event, ans) {
-					t.Errorf("%s: %s is not held: %s", s.name, v.Name, ans.Stdout)
+				if ans := a.Encode(ev, v.Verdicts); !held(s.Event, ans) {
+					t.Errorf("%s: %s is not held: %s", s.Name, v.Name, ans.Stdout)
 				}
 			}
 		}
-		for _, b := range [][]byte{s.payload, s.payload[:len(s.payload)/2], nil} {
-			if ans := a.Failure(b, adapters.Options{Event: s.event}, phases.NewFault(phases.KindStore, "x", nil)); !held(s.event,
+		for _, b := range [][]byte{s.Payload, s.Payload[:len(s.Payload)/2], nil} {
+			if ans := a.Failure(b, adapters.Options{Event: s.Event}, phases.NewFault(phases.KindStore, "x", nil)); !held(s.Event,
 				ans) {
-				t.Errorf("%s: a failure is not held: %s", s.name, ans.Stdout)
+				t.Errorf("%s: a failure is not held: %s", s.Name, ans.Stdout)
 			}
 		}
 	}
@@ -66,8 +66,8 @@ func TestPhases(t *testing.T) {
 		for _, st := range decode(t, s).Steps {
 			got = append(got, st.Invocation.Phase)
 		}
-		if diff := cmp.Diff(want[strings.TrimPrefix(s.name, "events.")], got); diff != "" {
-			t.Errorf("%s: %s", s.name, diff)
+		if diff := cmp.Diff(want[strings.TrimPrefix(s.Name, "events.")], got); diff != "" {
+			t.Errorf("%s: %s", s.Name, diff)
 		}
 	}
 	if len(openclawinterceptors.Events()) != 4 {
@@ -214,7 +214,7 @@ func TestHostilePayloads(t *testing.T) {
 // FuzzDecode: payloads of any bytes are decoded or refused, never with a panic, and what is decoded is valid.
 func FuzzDecode(f *testing.F) {
 	for _, s := range samples(f) {
-		f.Add(s.payload)
+		f.Add(s.Payload)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a := openclawinterceptors.New()

@@ -50,7 +50,7 @@ func TestMeasured(t *testing.T) {
 		}
 	}
 	a := openclaw.New()
-	s := sample{payload: payloadOf(t, "captured.before_tool_call.exec")}
+	s := sample{Payload: payloadOf(t, "captured.before_tool_call.exec")}
 	ev := decode(t, s)
 	v := verdictcases.Allow(ev.Steps[0].Invocation)
 	v.Decision, v.Reason = phases.Block, "no"
@@ -71,8 +71,8 @@ func TestEveryBlockHolds(t *testing.T) {
 	for _, s := range samples(t) {
 		ev := decode(t, s)
 		check := func(name string, ans adapters.Answer) {
-			if !held(s.event, s.payload, ans) {
-				t.Errorf("%s: %s is not held: %+v", s.name, name, ans)
+			if !held(s.Event, s.Payload, ans) {
+				t.Errorf("%s: %s is not held: %+v", s.Name, name, ans)
 			}
 		}
 		for _, v := range verdictcases.Of(t, a, argument, ev) {
@@ -83,9 +83,9 @@ func TestEveryBlockHolds(t *testing.T) {
 				}
 				check(v.Name, a.Encode(ev, v.Verdicts))
 			case "retry":
-				if s.event == "before_agent_finalize" {
-					if !react(s.event, s.payload, a.Encode(ev, v.Verdicts)).goesOn {
-						t.Errorf("%s: the agent does not go on", s.name)
+				if s.Event == "before_agent_finalize" {
+					if !react(s.Event, s.Payload, a.Encode(ev, v.Verdicts)).goesOn {
+						t.Errorf("%s: the agent does not go on", s.Name)
 					}
 					continue
 				}
@@ -94,8 +94,8 @@ func TestEveryBlockHolds(t *testing.T) {
 				check(v.Name, a.Encode(ev, v.Verdicts))
 			}
 		}
-		for _, b := range [][]byte{s.payload, s.payload[:len(s.payload)/2], nil} {
-			check("a failure", a.Failure(b, adapters.Options{Event: s.event}, phases.NewFault(phases.KindStore, "x", nil)))
+		for _, b := range [][]byte{s.Payload, s.Payload[:len(s.Payload)/2], nil} {
+			check("a failure", a.Failure(b, adapters.Options{Event: s.Event}, phases.NewFault(phases.KindStore, "x", nil)))
 			check("one of no known event", a.Failure(b, adapters.Options{}, phases.NewFault(phases.KindStore, "x", nil)))
 		}
 	}
@@ -154,7 +154,7 @@ func TestShellsThatStayOpen(t *testing.T) {
 // withheld.
 func TestChangedMessages(t *testing.T) {
 	a := openclaw.New()
-	ev := decode(t, sample{name: "m", payload: []byte(`{"hook":"before_message_write","directory":"/p","event":{"message":` +
+	ev := decode(t, sample{Name: "m", Payload: []byte(`{"hook":"before_message_write","directory":"/p","event":{"message":` +
 		`{"role":"toolResult","toolCallId":"c","content":[{"type":"text","text":"secret"}]}}}`)})
 	for ptr, c := range map[string]struct {
 		value string

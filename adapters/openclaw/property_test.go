@@ -96,7 +96,7 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 	all, a := samples(t), openclaw.New()
 	rapid.Check(t, func(t *rapid.T) {
 		s := all[rapid.IntRange(0, len(all)-1).Draw(t, "sample")]
-		ev, err := a.Decode(s.payload, adapters.Options{})
+		ev, err := a.Decode(s.Payload, adapters.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,15 +117,15 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 			}
 		}
 		ans := a.Encode(ev, d.verdicts)
-		checkAnswer(t, s.event, ans)
+		checkAnswer(t, s.Event, ans)
 		if d.closed {
-			if !held(s.event, s.payload, ans) {
-				t.Fatalf("%s: not held: exit %d %s", s.event, ans.Exit, ans.Stdout)
+			if !held(s.Event, s.Payload, ans) {
+				t.Fatalf("%s: not held: exit %d %s", s.Event, ans.Exit, ans.Stdout)
 			}
 			return
 		}
-		e := react(s.event, s.payload, ans)
-		if held(s.event, s.payload, ans) || openclaw.Records(s.event) {
+		e := react(s.Event, s.Payload, ans)
+		if held(s.Event, s.Payload, ans) || openclaw.Records(s.Event) {
 			return
 		}
 		// The action happens: read again, it has to be the one that was decided.
@@ -135,12 +135,12 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 
 // checkDecided reads the payload again as it is after the answer, and compares the actions with those of the verdicts.
 func checkDecided(t *rapid.T, s sample, ev adapters.Event, d *drawn, e effect) {
-	if s.event == "resolve_exec_env" { // what it carries is in the answer alone
+	if s.Event == "resolve_exec_env" { // what it carries is in the answer alone
 		return
 	}
 	again, err := openclaw.New().Decode(e.payload, adapters.Options{})
 	if err != nil {
-		t.Fatalf("%s: what was decided reads no more: %v\n%s", s.event, err, e.payload)
+		t.Fatalf("%s: what was decided reads no more: %v\n%s", s.Event, err, e.payload)
 	}
 	for i, v := range d.verdicts {
 		want := v.Action
@@ -155,7 +155,7 @@ func checkDecided(t *rapid.T, s sample, ev adapters.Event, d *drawn, e effect) {
 			if ev.Steps[0].Invocation.Phase == phases.PostTool && recorded {
 				continue // for the record alone
 			}
-			t.Fatalf("%s: at %s OpenClaw has %s, decided was %s", s.event, ptr, again.Steps[i].Invocation.Action, want)
+			t.Fatalf("%s: at %s OpenClaw has %s, decided was %s", s.Event, ptr, again.Steps[i].Invocation.Action, want)
 		}
 	}
 }
@@ -178,8 +178,8 @@ func TestRun(t *testing.T) {
 // FuzzDecode: payloads of any bytes are decoded or refused, never with a panic, and what is decoded is valid.
 func FuzzDecode(f *testing.F) {
 	for _, s := range samples(f) {
-		if len(s.payload) < 8<<10 {
-			f.Add(s.payload)
+		if len(s.Payload) < 8<<10 {
+			f.Add(s.Payload)
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -3,8 +3,6 @@ package opencode_test
 import (
 	"bytes"
 	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/belay-hooks/belay/adapters"
-	"github.com/belay-hooks/belay/adapters/internal/verdictcases"
+	"github.com/belay-hooks/belay/adapters/internal/goldens"
 	"github.com/belay-hooks/belay/adapters/opencode"
 	"github.com/belay-hooks/belay/phases"
 )
@@ -23,153 +21,40 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // argument is what hooks change in the cases about arguments.
 const argument = "/args/command"
 
-// sample is one payload of testdata.
-type sample struct {
-	name    string // events.tool.execute.before, captured.tool.execute.before.bash
-	event   string
-	payload []byte
-}
+type sample = goldens.Sample
 
 // samples returns every payload of testdata/events (written examples, whose input is the payload) and
 // testdata/captured (the arguments of a function as a running client gave them), in the form in which the plugin
 // sends them.
 func samples(t testing.TB) []sample {
 	t.Helper()
-	var out []sample
-	for _, dir := range []string{"events", "captured"} {
-		files, err := filepath.Glob(filepath.Join("testdata", dir, "*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no payloads in testdata/%s: %v", dir, err)
-		}
-		for _, f := range files {
-			b := jsontext.Value(readFile(t, f))
-			if dir == "events" {
-				v, ok := phases.Get(b, "/input")
-				if !ok {
-					t.Fatalf("%s has no input", f)
-				}
-				b = v
-			}
-			event, ok := phases.GetString(b, "/event")
-			if !ok {
-				t.Fatalf("%s names no event", f)
-			}
-			out = append(out, sample{dir + "." + strings.TrimSuffix(filepath.Base(f), ".json"), event, b})
-		}
-	}
-	return out
+	return goldens.Samples(t, "/event", "events", "captured")
 }
 
 func payloadOf(t testing.TB, name string) []byte {
 	t.Helper()
-	for _, s := range samples(t) {
-		if s.name == name {
-			return s.payload
-		}
-	}
-	t.Fatalf("no sample %s", name)
-	return nil
+	return goldens.PayloadOf(t, samples(t), name)
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// golden compares got with a golden file, or writes it.
-func golden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	path = filepath.Join("testdata", "golden", path)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(readFile(t, path)), string(got)); diff != "" {
-		t.Errorf("%s differs (-want +got); run with -update if the change is meant:\n%s", path, diff)
-	}
+	return goldens.ReadFile(t, path)
 }
 
 func decode(t testing.TB, s sample) adapters.Event {
 	t.Helper()
-	ev, err := opencode.New().Decode(s.payload, adapters.Options{})
+	ev, err := opencode.New().Decode(s.Payload, adapters.Options{})
 	if err != nil {
-		t.Fatalf("%s: %v", s.name, err)
+		t.Fatalf("%s: %v", s.Name, err)
 	}
 	return ev
 }
 
-type goldenStep struct {
-	Blockable     bool           `json:"blockable"`
-	NativeAsk     bool           `json:"native_ask"`
-	CarriesScopes bool           `json:"carries_scopes"`
-	Call          *adapters.Call `json:"call,omitzero"`
-	Invocation    jsontext.Value `json:"invocation"`
-}
-
-func TestDecodeGolden(t *testing.T) {
-	for _, s := range samples(t) {
-		t.Run(s.name, func(t *testing.T) {
-			ev := decode(t, s)
-			var steps []goldenStep
-			for _, st := range ev.Steps {
-				wire, err := phases.EncodeInvocation(st.Invocation)
-				if err != nil {
-					t.Fatal(err)
-				}
-				steps = append(steps, goldenStep{st.Blockable, st.NativeAsk, st.CarriesScopes, st.Call, wire})
-			}
-			golden(t, "decode/"+s.name+".json",
-				pretty(t, map[string]any{"event": ev.Name, "session": ev.Session, "steps": steps}))
-		})
-	}
-}
-
-type goldenAnswer struct {
-	Stdout jsontext.Value `json:"stdout,omitzero"`
-	Stderr string         `json:"stderr,omitzero"`
-	Exit   int            `json:"exit"`
-	Latch  string         `json:"latch,omitzero"`
-	Notes  []string       `json:"notes,omitzero"`
-}
+func TestDecodeGolden(t *testing.T) { goldens.Decode(t, opencode.New(), samples(t), *update) }
 
 func TestEncodeGolden(t *testing.T) {
-	a := opencode.New()
-	for _, s := range samples(t) {
-		t.Run(s.name, func(t *testing.T) {
-			ev := decode(t, s)
-			out := map[string]goldenAnswer{}
-			add := func(name string, ans adapters.Answer) {
-				checkAnswer(t, s.event, ans)
-				out[name] = goldenAnswer{jsontext.Value(ans.Stdout), ans.Stderr, ans.Exit, ans.Latch, ans.Notes}
-			}
-			for _, c := range verdictcases.Of(t, a, argument, ev) {
-				add(c.Name, a.Encode(ev, c.Verdicts))
-			}
-			fault := phases.NewFault(phases.KindStore, "the record could not be written", nil)
-			add("failure", a.Failure(s.payload, adapters.Options{}, fault))
-			add("failure_truncated", a.Failure(s.payload[:len(s.payload)-2], adapters.Options{}, os.ErrClosed))
-			add("no_verdict", a.Encode(ev, nil))
-			golden(t, "encode/"+s.name+".json", pretty(t, out))
-		})
-	}
-}
-
-func pretty(t testing.TB, v any) []byte {
-	t.Helper()
-	b, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "), jsontext.EscapeForHTML(false))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(b, '\n')
+	goldens.Encode(t, opencode.New(), argument, samples(t), *update,
+		func(t *testing.T, event string, ans adapters.Answer) { checkAnswer(t, event, ans) })
 }
 
 // checkAnswer checks the rules that hold for every answer: one line with a JSON object of the members that the
@@ -198,8 +83,8 @@ func TestPhases(t *testing.T) {
 	}
 	seen := map[string]bool{"permission.asked": true}
 	for _, s := range samples(t) {
-		name := s.event
-		if tool, _ := phases.GetString(s.payload, "/input/tool"); tool == "task" && strings.HasSuffix(name, ".before") {
+		name := s.Event
+		if tool, _ := phases.GetString(s.Payload, "/input/tool"); tool == "task" && strings.HasSuffix(name, ".before") {
 			name += "[task]"
 		}
 		if name == "permission.asked" {
@@ -218,9 +103,9 @@ func TestPhases(t *testing.T) {
 			got = append(got, st.Invocation.Phase)
 		}
 		if diff := cmp.Diff(list, got); diff != "" {
-			t.Errorf("%s: %s", s.name, diff)
+			t.Errorf("%s: %s", s.Name, diff)
 		}
-		seen[s.event], seen[name] = true, true
+		seen[s.Event], seen[name] = true, true
 	}
 	for name := range want {
 		if !seen[name] {

@@ -53,11 +53,11 @@ func TestMeasured(t *testing.T) {
 	}
 	a := opencode.New()
 	block := func(name string) effect {
-		s := sample{name: name, payload: payloadOf(t, name)}
+		s := sample{Name: name, Payload: payloadOf(t, name)}
 		ev := decode(t, s)
 		v := verdictcases.Allow(ev.Steps[0].Invocation)
 		v.Decision, v.Reason = phases.Block, "no"
-		return react(ev.Name, s.payload, a.Encode(ev, []phases.Verdict{v}))
+		return react(ev.Name, s.Payload, a.Encode(ev, []phases.Verdict{v}))
 	}
 	for _, name := range []string{"captured.tool.execute.before.bash", "captured.tool.execute.after.bash",
 		"captured.chat.message"} {
@@ -68,7 +68,7 @@ func TestMeasured(t *testing.T) {
 	if e := block("captured.experimental.text.complete"); e.threw {
 		t.Error("a throw at the end of a text leaves the text as it is")
 	}
-	s := sample{payload: payloadOf(t, "captured.tool.execute.before.bash")}
+	s := sample{Payload: payloadOf(t, "captured.tool.execute.before.bash")}
 	ev := decode(t, s)
 	ans := a.Encode(ev, []phases.Verdict{verdictcases.RewriteAt(t, ev.Steps[0].Invocation, argument, `"ls"`)})
 	if string(ans.Stdout) != `{"decision":"allow","set":[{"path":"/args/command","value":"ls"}]}` {
@@ -82,8 +82,8 @@ func TestEveryBlockHolds(t *testing.T) {
 	for _, s := range samples(t) {
 		ev := decode(t, s)
 		check := func(name string, ans adapters.Answer) {
-			if !held(s.event, s.payload, ans) {
-				t.Errorf("%s: %s is not held: %+v", s.name, name, ans)
+			if !held(s.Event, s.Payload, ans) {
+				t.Errorf("%s: %s is not held: %+v", s.Name, name, ans)
 			}
 		}
 		for _, v := range verdictcases.Of(t, a, argument, ev) {
@@ -97,8 +97,8 @@ func TestEveryBlockHolds(t *testing.T) {
 				check(v.Name, a.Encode(ev, v.Verdicts))
 			}
 		}
-		for _, b := range [][]byte{s.payload, s.payload[:len(s.payload)/2], nil} {
-			check("a failure", a.Failure(b, adapters.Options{Event: s.event}, phases.NewFault(phases.KindStore, "x", nil)))
+		for _, b := range [][]byte{s.Payload, s.Payload[:len(s.Payload)/2], nil} {
+			check("a failure", a.Failure(b, adapters.Options{Event: s.Event}, phases.NewFault(phases.KindStore, "x", nil)))
 			check("one of no known event", a.Failure(b, adapters.Options{}, phases.NewFault(phases.KindStore, "x", nil)))
 		}
 	}
@@ -108,11 +108,11 @@ func TestEveryBlockHolds(t *testing.T) {
 func TestNoKeys(t *testing.T) {
 	seen := false
 	for _, s := range samples(t) {
-		seen = seen || contains(s.payload, "example-key")
+		seen = seen || contains(s.Payload, "example-key")
 		for _, st := range decode(t, s).Steps {
 			wire, err := phases.EncodeInvocation(st.Invocation)
 			if err != nil || contains(wire, "example-key") {
-				t.Errorf("%s: the key of a provider reaches hooks (%v)", s.name, err)
+				t.Errorf("%s: the key of a provider reaches hooks (%v)", s.Name, err)
 			}
 		}
 	}

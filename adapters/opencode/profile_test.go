@@ -45,7 +45,7 @@ func twelve() map[string]hookPoint {
 
 // wayOf is how an answer is held in the plugin.
 func wayOf(s sample, ans adapters.Answer) way {
-	switch e := react(s.event, s.payload, ans); {
+	switch e := react(s.Event, s.Payload, ans); {
 	case e.threw:
 		return throws
 	case e.rejected:
@@ -63,7 +63,7 @@ func wayOf(s sample, ans adapters.Answer) way {
 func TestTheTwelveHookPoints(t *testing.T) {
 	byEvent := map[string][]sample{}
 	for _, s := range samples(t) {
-		byEvent[s.event] = append(byEvent[s.event], s)
+		byEvent[s.Event] = append(byEvent[s.Event], s)
 	}
 	points := twelve()
 	if len(points) != 12 {
@@ -80,12 +80,12 @@ func TestTheTwelveHookPoints(t *testing.T) {
 		}
 		for _, s := range byEvent[name] {
 			if got := decode(t, s).Steps[0].Invocation.Phase; got != p.phase {
-				t.Errorf("%s: phase %s, want %s", s.name, got, p.phase)
+				t.Errorf("%s: phase %s, want %s", s.Name, got, p.phase)
 			}
-			for _, payload := range [][]byte{s.payload, nil} { // also of what cannot be read
+			for _, payload := range [][]byte{s.Payload, nil} { // also of what cannot be read
 				ans := opencode.New().Failure(payload, adapters.Options{Event: name}, phases.NewFault(phases.KindStore, "x", nil))
 				if got := wayOf(s, ans); got != p.way {
-					t.Errorf("%s: a failure %s, want %s", s.name, got, p.way)
+					t.Errorf("%s: a failure %s, want %s", s.Name, got, p.way)
 				}
 			}
 		}

@@ -95,7 +95,7 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 	all, a := samples(t), opencode.New()
 	rapid.Check(t, func(t *rapid.T) {
 		s := all[rapid.IntRange(0, len(all)-1).Draw(t, "sample")]
-		ev, err := a.Decode(s.payload, adapters.Options{})
+		ev, err := a.Decode(s.Payload, adapters.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,18 +116,18 @@ func TestNothingPassesUnexpressed(t *testing.T) {
 			}
 		}
 		ans := a.Encode(ev, d.verdicts)
-		checkAnswer(t, s.event, ans)
+		checkAnswer(t, s.Event, ans)
 		if d.closed {
-			if !held(s.event, s.payload, ans) {
-				t.Fatalf("%s: not held: exit %d %s", s.event, ans.Exit, ans.Stdout)
+			if !held(s.Event, s.Payload, ans) {
+				t.Fatalf("%s: not held: exit %d %s", s.Event, ans.Exit, ans.Stdout)
 			}
 			return
 		}
-		e := react(s.event, s.payload, ans)
+		e := react(s.Event, s.Payload, ans)
 		if e.granted && !d.grant {
 			t.Fatalf("a permission without a grant: %s", ans.Stdout)
 		}
-		if held(s.event, s.payload, ans) || ev.Steps[0].Invocation.Phase == phases.Audit {
+		if held(s.Event, s.Payload, ans) || ev.Steps[0].Invocation.Phase == phases.Audit {
 			return
 		}
 		// The event happens: read again, it has to be the action that was decided.
@@ -140,18 +140,18 @@ func checkDecided(t *rapid.T, s sample, ev adapters.Event, d *drawn, e effect) {
 	if e.output == nil {
 		for i, v := range d.verdicts {
 			if ptrs := phases.Diff(d.first[i], v.Action); len(ptrs) > 0 {
-				t.Fatalf("%s: %v was changed, and nothing can carry it", s.event, ptrs)
+				t.Fatalf("%s: %v was changed, and nothing can carry it", s.Event, ptrs)
 			}
 		}
 		return
 	}
-	after, err := phases.Set(s.payload, "/output", e.output)
+	after, err := phases.Set(s.Payload, "/output", e.output)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, err := opencode.New().Decode(after, adapters.Options{})
 	if err != nil {
-		t.Fatalf("%s: what was decided reads no more: %v\n%s", s.event, err, after)
+		t.Fatalf("%s: what was decided reads no more: %v\n%s", s.Event, err, after)
 	}
 	for i, v := range d.verdicts {
 		want := v.Action
@@ -165,7 +165,7 @@ func checkDecided(t *rapid.T, s sample, ev adapters.Event, d *drawn, e effect) {
 			if ev.Name == "tool.execute.after" && (phases.Covers("/args", ptr) || phases.Covers("/original_args", ptr)) {
 				continue // for the record alone
 			}
-			t.Fatalf("%s: at %s OpenCode has %s, decided was %s", s.event, ptr, again.Steps[i].Invocation.Action, want)
+			t.Fatalf("%s: at %s OpenCode has %s, decided was %s", s.Event, ptr, again.Steps[i].Invocation.Action, want)
 		}
 	}
 }
@@ -188,8 +188,8 @@ func TestRun(t *testing.T) {
 // FuzzDecode: payloads of any bytes are decoded or refused, never with a panic, and what is decoded is valid.
 func FuzzDecode(f *testing.F) {
 	for _, s := range samples(f) {
-		if len(s.payload) < 8<<10 {
-			f.Add(s.payload)
+		if len(s.Payload) < 8<<10 {
+			f.Add(s.Payload)
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
