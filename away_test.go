@@ -9,8 +9,8 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// While PostgreSQL is away, a kernel that writes there blocks every action at once; while it says nothing at all, within
-// its bounds for locks. It goes on by itself.
+// While PostgreSQL is away, a kernel that writes there blocks every action at once; while it says nothing at all,
+// within its bounds for locks. It goes on by itself.
 func TestActionsWhileTheDatabaseIsAway(t *testing.T) {
 	p := pgtest.NewProxy(t)
 	o := pgtest.Options(t, "a")

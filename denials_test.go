@@ -38,7 +38,7 @@ type kernelOf struct {
 
 func (kernelOf) Durable() bool { return true } // as far as this test goes
 
-func (k kernelOf) Changed() <-chan struct{} {
+func (k kernelOf) Denied() <-chan struct{} {
 	k.table.mu.Lock()
 	defer k.table.mu.Unlock()
 	return k.table.next

@@ -48,6 +48,16 @@ func (b *Belay) followDenials(d *member.Denials) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
+// Changed returns a channel that is closed when another kernel, or this one, has changed what the kernels of a store
+// share: an approval that was decided, a lease. It may be closed without a change, and a notice may be late: look by
+// yourself, too. It is nil where no other kernel shares the store.
+func (b *Belay) Changed() <-chan struct{} {
+	if s, ok := b.storage.Engine().(interface{ Changed() <-chan struct{} }); ok {
+		return s.Changed()
+	}
+	return nil
+}
+
 // ShareDenials tells other kernels at once what was denied here for all of them. A host that was opened with hooks does
 // so by itself within a second. The error is kernel.ErrUnavailable, or of class tiers.PolicyUnusable.
 func (b *Belay) ShareDenials(ctx context.Context) error {

@@ -55,6 +55,7 @@ func (l localQueue) Approval(ctx context.Context, id string, wait time.Duration)
 	end := time.Now().Add(min(wait, daemonapi.MaxWait))
 	var compared time.Time
 	for {
+		elsewhere := l.host.Changed()
 		if wait > 0 && time.Since(compared) > believeEvery {
 			if err := l.host.Log().Believed(ctx); err != nil {
 				return approvals.Item{}, err
@@ -68,6 +69,7 @@ func (l localQueue) Approval(ctx context.Context, id string, wait time.Duration)
 		select {
 		case <-ctx.Done():
 			return it, nil
+		case <-elsewhere:
 		case <-time.After(localPoll):
 		}
 	}

@@ -89,6 +89,10 @@ func (a *App) approvalsWatch(ctx context.Context, asJSON bool) error {
 	defer q.Close()
 	seen := map[string]approvals.State{}
 	for first := true; ; first = false {
+		var elsewhere <-chan struct{} // what other kernels do; a daemon is looked at often enough
+		if l, ok := q.(localQueue); ok {
+			elsewhere = l.host.Changed()
+		}
 		list, err := q.Approvals(ctx, client.ApprovalQuery{Limit: approvals.MaxLimit})
 		if ctx.Err() != nil {
 			return nil
@@ -118,6 +122,7 @@ func (a *App) approvalsWatch(ctx context.Context, asJSON bool) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-elsewhere:
 		case <-time.After(watchEvery):
 		}
 	}

@@ -34,6 +34,7 @@ func groups() []group {
 		{"a hook that is signed once", hookTries},
 		{"a lease that is minted once", leaseTries},
 		{"an approval that is decided once", approvalTries},
+		{"what others hear of", noticeTries},
 		{"a kernel that is killed", killTries},
 		{"a database that is away", awayTries},
 		{"what does not fit", misfitTries},

@@ -113,6 +113,17 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// changing is a host whose store other kernels share. They do not tell this daemon what they change.
+type changing interface{ Changed() <-chan struct{} }
+
+// elsewhere returns a channel that is closed when another kernel may have changed something; nil where there is none.
+func (s *Server) elsewhere() <-chan struct{} {
+	if h, ok := s.host.(changing); ok {
+		return h.Changed()
+	}
+	return nil
+}
+
 // await looks again whenever something happens, until the item is decided, the
 // time is over, or the daemon stops: the caller then asks again.
 func (s *Server) await(ctx context.Context, look func() (approvals.Item, error),
@@ -122,13 +133,14 @@ func (s *Server) await(ctx context.Context, look func() (approvals.Item, error),
 	poll := time.NewTicker(streamPoll)
 	defer poll.Stop()
 	for {
-		woken := s.notifications.wait()
+		woken, elsewhere := s.notifications.wait(), s.elsewhere()
 		it, err := look()
 		if err != nil || it.State != approvals.Pending {
 			return it, err
 		}
 		select {
 		case <-woken:
+		case <-elsewhere:
 		case <-poll.C:
 		case <-over.C:
 			return it, nil

@@ -16,12 +16,14 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// lookEvery is how often a kernel looks for denials that a person has made here. Those of others wake it.
-const lookEvery = time.Second
+const (
+	lookEvery = time.Second // for denials that a person has made here; those of others wake it
+	readEvery = time.Minute // all of them, whatever is told: rows may be edited by hand
+)
 
 // denialStore is a store with what all kernels deny.
 type denialStore interface {
-	Changed() <-chan struct{}
+	Denied() <-chan struct{}
 	Denials(ctx context.Context) ([]postgres.Denial, error)
 	Deny(ctx context.Context, d postgres.Denial) error
 }
@@ -158,8 +160,9 @@ func (d *Denials) Share(ctx context.Context, k Noter, cover func(string) string)
 func (d *Denials) Follow(ctx context.Context, k Noter, cover func(string) string, after func()) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
+	read := time.Now()
 	for woken := true; ; {
-		next := d.store.Changed()
+		next := d.store.Denied()
 		d.step(ctx, k, cover, woken)
 		after()
 		woken = false
@@ -169,6 +172,10 @@ func (d *Denials) Follow(ctx context.Context, k Noter, cover func(string) string
 		case <-next:
 			woken = true
 		case <-tick.C:
+			woken = time.Since(read) > readEvery
+		}
+		if woken {
+			read = time.Now()
 		}
 	}
 }

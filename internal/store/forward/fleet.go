@@ -31,13 +31,18 @@ func (s *Store) Warning() string {
 	return s.central.Warning()
 }
 
-// Changed returns a channel that is closed when shared rows have changed; see postgres.Store.Changed. While PostgreSQL
-// was never reached it is closed each second.
-func (s *Store) Changed() <-chan struct{} {
+// Changed returns a channel that is closed when leases or approvals have changed; see postgres.Store.Changed. While
+// PostgreSQL was never reached it is closed each second.
+func (s *Store) Changed() <-chan struct{} { return s.heard((*postgres.Store).Changed) }
+
+// Denied returns a channel that is closed when denials have changed, as Changed does.
+func (s *Store) Denied() <-chan struct{} { return s.heard((*postgres.Store).Denied) }
+
+func (s *Store) heard(of func(*postgres.Store) <-chan struct{}) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.central != nil {
-		return s.central.Changed()
+		return of(s.central)
 	}
 	c := make(chan struct{})
 	time.AfterFunc(time.Second, func() { close(c) })

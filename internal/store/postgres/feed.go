@@ -12,26 +12,42 @@ import (
 // be lost, and a pool of connections in between may pass none on.
 const (
 	feedLook  = time.Second
-	feedRetry = 5 * time.Second // until it tries to listen again
+	feedRetry = 5 * time.Second        // until it tries to listen again
+	feedGap   = 200 * time.Millisecond // between two times that it tells of changes: each who waits reads then
 )
 
 // feed tells those who wait in this process. It carries nothing: they read what they need.
 type feed struct {
 	begun sync.Once
 	work  sync.WaitGroup
+	news  chan struct{} // what restricts has changed, and is to be told
 
+	changes, denials topic
+}
+
+// topic is what a feed tells of. It is safe for concurrent use.
+type topic struct {
 	mu   sync.Mutex
 	next chan struct{}
 	over bool
 }
 
-// Changed returns a channel that is closed when rows that all kernels share have changed: those that restrict, or
-// denials. That takes up to two seconds. It may be closed without a change, and it is closed when the store is.
-func (s *Store) Changed() <-chan struct{} {
+// Changed returns a channel that is closed when rows that restrict have changed. That takes up to two seconds. It may
+// be closed without a change, and it is closed when the store is.
+func (s *Store) Changed() <-chan struct{} { return s.listens().changes.wait() }
+
+// Denied returns a channel that is closed when a denial was added, or the table of them was changed by hand. That takes
+// up to two seconds, and for an edit without a notice longer. It may be closed without a change, and it is closed when
+// the store is.
+func (s *Store) Denied() <-chan struct{} { return s.listens().denials.wait() }
+
+// listens returns the feed, which begins with its first use.
+func (s *Store) listens() *feed {
 	f := &s.feed
 	s.mu.RLock() // Close waits for what is begun here
 	defer s.mu.RUnlock()
 	f.begun.Do(func() {
+		f.news = make(chan struct{}, 1)
 		if s.closed {
 			f.end()
 			return
@@ -44,35 +60,70 @@ func (s *Store) Changed() <-chan struct{} {
 		})
 		f.work.Go(func() { s.poll(ctx) })
 		f.work.Go(func() { s.listen(ctx) })
+		f.work.Go(func() { f.pass(ctx) })
 	})
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.next == nil {
-		f.next = make(chan struct{})
-		if f.over {
-			close(f.next)
-		}
-	}
-	return f.next
-}
-
-// tell closes the channel; the next one is made when it is asked for.
-func (f *feed) tell() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.next != nil && !f.over {
-		close(f.next)
-		f.next = nil
-	}
+	return f
 }
 
 func (f *feed) end() {
-	f.tell()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.over = true
-	if f.next != nil { // it was asked for in between
-		close(f.next)
+	f.changes.end()
+	f.denials.end()
+}
+
+// changed has the feed tell of changes, soon.
+func (f *feed) changed() {
+	select {
+	case f.news <- struct{}{}:
+	default: // it does so anyway
+	}
+}
+
+// pass tells of changes, at once where it was quiet before: kernels may change something all the time.
+func (f *feed) pass(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-f.news:
+			f.changes.tell()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(feedGap):
+		}
+	}
+}
+
+// wait returns a channel that is closed by the next tell.
+func (t *topic) wait() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.next == nil {
+		t.next = make(chan struct{})
+		if t.over {
+			close(t.next)
+		}
+	}
+	return t.next
+}
+
+// tell closes the channel; the next one is made when it is asked for.
+func (t *topic) tell() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.next != nil && !t.over {
+		close(t.next)
+		t.next = nil
+	}
+}
+
+func (t *topic) end() {
+	t.tell()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+	if t.next != nil { // it was asked for in between
+		close(t.next)
 	}
 }
 
@@ -95,9 +146,13 @@ func (s *Store) poll(ctx context.Context) {
 			b.Queue(newestChanges).QueryRow(func(r pgx.Row) error { return r.Scan(&v, &d) })
 		})
 		cancel()
-		if err == nil && (v != version || d != denial) {
-			version, denial = v, d
-			s.feed.tell()
+		if err == nil && v != version {
+			version = v
+			s.feed.changed()
+		}
+		if err == nil && d != denial {
+			denial = d
+			s.feed.denials.tell()
 		}
 	}
 }
@@ -138,9 +193,14 @@ func (s *Store) notices(ctx context.Context) error {
 		}
 	}(s.access.next())
 	for {
-		if _, err := c.WaitForNotification(of); err != nil {
+		n, err := c.WaitForNotification(of)
+		switch {
+		case err != nil:
 			return err
+		case n.Payload == "denials": // the table
+			s.feed.denials.tell()
+		default:
+			s.feed.changed()
 		}
-		s.feed.tell()
 	}
 }

@@ -16,13 +16,15 @@ func TestChangesAreHeardOf(t *testing.T) {
 	a := pgtest.Open(t, o)
 	o.Kernel = "b"
 	b := pgtest.Open(t, o)
-	heard := func(what string, within time.Duration, change func()) {
+	heard := func(what string, within time.Duration, of, not func() <-chan struct{}, change func()) {
 		t.Helper()
-		next := b.Changed()
+		next, other := of(), not()
 		for quiet := false; !quiet; { // what went before
 			select {
 			case <-next:
-				next = b.Changed()
+				next = of()
+			case <-other:
+				other = not()
 			case <-time.After(1200 * time.Millisecond):
 				quiet = true
 			}
@@ -32,10 +34,13 @@ func TestChangesAreHeardOf(t *testing.T) {
 		select {
 		case <-next:
 			t.Logf("%s: after %v", what, time.Since(begun))
+		case <-other:
+			t.Errorf("%s: it is told as something else", what)
 		case <-time.After(within):
 			t.Errorf("%s: not heard of in %v", what, within)
 		}
 	}
+	changed, denied := b.Changed, b.Denied
 	deny := func(n byte) func() {
 		return func() {
 			t.Helper()
@@ -45,11 +50,14 @@ func TestChangesAreHeardOf(t *testing.T) {
 			}
 		}
 	}
-	heard("a change of what restricts", 500*time.Millisecond, func() { commit(t, a, value("v1")) })
-	heard("a denial", 500*time.Millisecond, deny(1))
+	heard("a change of what restricts", 500*time.Millisecond, changed, denied, func() { commit(t, a, value("v1")) })
+	heard("a denial", 500*time.Millisecond, denied, changed, deny(1))
+	heard("a denial that is edited by hand", 500*time.Millisecond, denied, changed, func() {
+		pgtest.Exec(t, o.Schema, "UPDATE denials SET body = body")
+	})
 	pgtest.Exec(t, o.Schema, "DROP TRIGGER tell ON changes", "DROP TRIGGER tell ON denials")
-	heard("a change, by looking", 2*time.Second, func() { commit(t, a, value("v2")) })
-	heard("a denial, by looking", 2*time.Second, deny(2))
+	heard("a change, by looking", 2*time.Second, changed, denied, func() { commit(t, a, value("v2")) })
+	heard("a denial, by looking", 2*time.Second, denied, changed, deny(2))
 
 	list, err := b.Denials(t.Context())
 	if err != nil || len(list) != 2 || list[1].Name != [16]byte{2} || list[1].By != "a" || string(list[1].Body) != "{}" {
@@ -70,17 +78,19 @@ func TestChangesAreHeardOf(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no event records the denial") {
 		t.Errorf("without an event: %v", err)
 	}
-	next := b.Changed()
+	next, other := changed(), denied()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // who waits is let go, and so is who comes later
-		select {
-		case <-next:
-		case <-time.After(time.Second):
-			t.Error("it waits for a store that is closed")
+		for _, c := range []<-chan struct{}{next, other} {
+			select {
+			case <-c:
+			case <-time.After(time.Second):
+				t.Error("it waits for a store that is closed")
+			}
 		}
-		next = b.Changed()
+		next, other = changed(), denied()
 	}
 }
 

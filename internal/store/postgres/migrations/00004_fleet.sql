@@ -52,7 +52,8 @@ BEGIN
 	RETURN NULL;
 END $$;
 CREATE TRIGGER tell AFTER INSERT ON changes FOR EACH STATEMENT EXECUTE FUNCTION tell();
-CREATE TRIGGER tell AFTER INSERT ON denials FOR EACH STATEMENT EXECUTE FUNCTION tell();
+-- A row that is changed by hand is looked at as soon as a new one.
+CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON denials FOR EACH STATEMENT EXECUTE FUNCTION tell();
 
 -- What is not granted by name is not granted; see Grants.
 DO $$ BEGIN EXECUTE format('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA %I FROM PUBLIC', current_schema()); END $$;
