@@ -1,5 +1,5 @@
 // Package leasetable carries out changes to leases in memory: it says what every leases.Op means, without a database.
-// The store in memory holds its leases in one, and the suite that each store passes compares stores with one.
+// The stores in memory and in PostgreSQL decide with one; the suite that each store passes compares stores with one.
 //
 // It never decides who may mint a lease, and it records nothing.
 package leasetable
