@@ -1,6 +1,7 @@
 package claudecode
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -132,14 +133,7 @@ var events = sync.OnceValue(eventTable)
 
 // Events returns the names of all events that the adapter knows, sorted. The
 // slice is the caller's.
-func Events() []string {
-	out := make([]string, 0, len(events()))
-	for name := range events() {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
+func Events() []string { return slices.Sorted(maps.Keys(events())) }
 
 // isSpawn reports whether the tool starts a child agent. Task is the name that
 // older versions gave to Agent.

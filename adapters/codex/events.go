@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -91,11 +92,4 @@ func expressions() map[string]adapters.Expresses {
 }
 
 // Events returns the names of all events that the adapter knows, sorted. The slice is the caller's.
-func Events() []string {
-	out := make([]string, 0, len(events()))
-	for name := range events() {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
+func Events() []string { return slices.Sorted(maps.Keys(events())) }

@@ -1,6 +1,7 @@
 package openclaw
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -113,14 +114,7 @@ func expressions() map[string]adapters.Expresses {
 }
 
 // Events returns the names of all hooks that the adapter knows, sorted. The slice is the caller's.
-func Events() []string {
-	out := make([]string, 0, len(hooks()))
-	for name := range hooks() {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
+func Events() []string { return slices.Sorted(maps.Keys(hooks())) }
 
 // Registered returns the names of the hooks that belay's plugin registers, sorted: all but those of
 // older versions, which the client does not know. The slice is the caller's.

@@ -134,11 +134,5 @@ func spawnStep(spawn adapters.Step, args jsontext.Value) (adapters.Step, error) 
 	if err != nil {
 		return adapters.Step{}, err
 	}
-	spawn.Invocation.Action = raw
-	if spawn.Call != nil {
-		told := *spawn.Call
-		told.Args = args
-		spawn.Call = &told
-	}
-	return spawn, nil
+	return payload.Respawn(spawn, raw, args), nil
 }

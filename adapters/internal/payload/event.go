@@ -60,6 +60,17 @@ func Weigh(ev adapters.Event, verdicts []phases.Verdict, table adapters.Table, k
 	return p, o, err
 }
 
+// Respawn is the spawn step of a call whose arguments have become others.
+func Respawn(spawn adapters.Step, action, args jsontext.Value) adapters.Step {
+	spawn.Invocation.Action = action
+	if spawn.Call != nil {
+		told := *spawn.Call
+		told.Args = args
+		spawn.Call = &told
+	}
+	return spawn
+}
+
 // OneLine takes the line breaks of the payload's own formatting out of an answer, in place.
 func OneLine(ans adapters.Answer) adapters.Answer {
 	v := jsontext.Value(ans.Stdout)
