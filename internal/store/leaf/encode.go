@@ -24,24 +24,30 @@ const (
 // EncodeTexts returns the events as leaves, but for their numbers, one behind the other in buffer. It
 // changes no event.
 func EncodeTexts(buffer []byte, es []phases.Event) (texts [][]byte, used []byte, err error) {
-	texts = make([][]byte, len(es))
-	ends := make([]int, len(es))
-	for i, e := range es {
+	return AppendTexts(make([][]byte, 0, len(es)), buffer, es)
+}
+
+// AppendTexts is EncodeTexts into an empty slice that is there already.
+func AppendTexts(texts [][]byte, buffer []byte, es []phases.Event) (_ [][]byte, used []byte, err error) {
+	begin := len(buffer)
+	for i := range es {
+		e := es[i]
 		if e.ID == "" {
 			return nil, buffer, errors.New("event without an id")
 		}
 		e.Seq, e.Restrictions, e.Shared, e.Time = 0, "", "", e.Time.UTC()
+		at := len(buffer)
 		if buffer, err = eventbytes.Append(buffer, &e); err != nil {
 			return nil, buffer, fmt.Errorf("encode event: %w", err)
 		}
-		ends[i] = len(buffer)
-	}
-	at := 0
-	for i, end := range ends { // now that the buffer grows no more
-		texts[i] = buffer[at:end]
-		if at = end; !bytes.HasPrefix(texts[i], []byte(Unnumbered)) {
+		text := buffer[at:]
+		if !bytes.HasPrefix(text, []byte(Unnumbered)) {
 			return nil, buffer, errors.New("encode event: the number is not its first member")
 		}
+		texts = append(texts, text)
+	}
+	for i, t := range texts { // the buffer may have moved to grow
+		texts[i], begin = buffer[begin:begin+len(t)], begin+len(t)
 	}
 	return texts, buffer, nil
 }

@@ -33,7 +33,8 @@
 // cannot wait for each other in a circle.
 //
 // While a group of the first kind is on its way to the disk, the writer numbers and hashes the next one, and sends it
-// at once when the answer is there; see stream.go. What was made ready behind a group that failed is made anew.
+// behind the first when about half of the callers are in it; see stream.go. It holds only for the log that the first
+// one leaves. What was sent or made ready behind a group that failed is made anew.
 //
 // # A commit whose answer is lost
 //

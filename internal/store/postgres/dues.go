@@ -167,11 +167,7 @@ func (t *Turn) DecideDues(ctx context.Context, events []phases.Event) (out restr
 		t.CallOff()
 		return out, conflict("something else is due")
 	}
-	r := t.decided.request
-	r.batch = kernel.Batch{Events: events}
-	for i := range events {
-		r.ids, r.times = append(r.ids, []byte(events[i].ID)), append(r.times, events[i].Time.UnixNano())
-	}
+	t.decided.request.batch = kernel.Batch{Events: events}
 	return t.decided.world.set.Root(), nil
 }
 

@@ -15,6 +15,7 @@ import (
 const (
 	rowHashes = 32
 	rowBytes  = rowHashes * tlog.HashSize
+	maxLevels = 64
 )
 
 func damaged(format string, args ...any) error {
@@ -24,10 +25,10 @@ func damaged(format string, args ...any) error {
 // edge is the right edge of a tree: all that growing it needs.
 type edge struct {
 	size  int64
-	tail  []byte            // the last row, less than rowBytes
-	roots map[int]tlog.Hash // of the perfect subtrees that still grow, by level
-	full  [][]byte          // rows that were filled and are not written yet
-	leaf  tlog.Hash         // of the newest event, if it was added here
+	tail  []byte               // the last row, less than rowBytes
+	roots [maxLevels]tlog.Hash // of the perfect subtrees that still grow, by level: where size has a bit
+	full  [][]byte             // rows that were filled and are not written yet
+	leaf  tlog.Hash            // of the newest event, if it was added here
 }
 
 // newEdge checks what the database says of the size of a tree.
@@ -36,7 +37,7 @@ func newEdge(size int64, tail []byte) (*edge, error) {
 		tlog.StoredHashCount(size)%rowHashes != int64(len(tail)/tlog.HashSize) {
 		return nil, damaged("no tree of %d leaves has a last row of %d bytes", size, len(tail))
 	}
-	return &edge{size: size, tail: slices.Clone(tail), roots: map[int]tlog.Hash{}}, nil
+	return &edge{size: size, tail: slices.Clone(tail)}, nil
 }
 
 // lacks returns the indexes of the hashes that growing needs, by level.
@@ -55,11 +56,7 @@ func (e *edge) fullRows() int64 { return tlog.StoredHashCount(e.size)/rowHashes 
 
 // clone returns a copy that grows apart.
 func (e *edge) clone() *edge {
-	out := &edge{size: e.size, tail: slices.Clone(e.tail), roots: make(map[int]tlog.Hash, len(e.roots)+1)}
-	for level, h := range e.roots {
-		out.roots[level] = h
-	}
-	return out
+	return &edge{size: e.size, tail: slices.Clone(e.tail), roots: e.roots}
 }
 
 // add makes body the next leaf.
@@ -70,7 +67,6 @@ func (e *edge) add(body []byte) {
 	level := 0
 	for ; e.size>>level&1 == 1; level++ { // the leaf completes a tree of the next level
 		hash = tlog.NodeHash(e.roots[level], hash)
-		delete(e.roots, level)
 		e.put(hash)
 	}
 	e.roots[level] = hash

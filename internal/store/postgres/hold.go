@@ -402,6 +402,7 @@ func (o *Options) compareClocks(ctx context.Context, c *pgx.Conn) error {
 // resolve finds out whether an attempt was committed whose answer was lost. It asks until it knows; callers whose
 // requests are not begun yet wait no longer than they want to. Only when the store is closed it gives up.
 func (w *writer) resolve(t *attempt) (written bool, err error) {
+	w.drop() // the connection is another one than it was sent on
 	before := w.edge
 	for wait := retryFirst; ; wait = min(2*wait, retryMost) {
 		ctx, cancel := w.bounded()
@@ -429,7 +430,7 @@ func (w *writer) resolve(t *attempt) (written bool, err error) {
 
 // answer compares the log with what it was before and after the attempt.
 func (w *writer) answer(ctx context.Context, t *attempt, before, now *edge) (written bool, err error) {
-	if now.same(before) {
+	if now.same(before) && !now.same(t.edge) { // one that was sent behind another may have been found with that
 		return false, nil
 	}
 	if !now.same(t.edge) {

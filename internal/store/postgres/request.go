@@ -17,8 +17,6 @@ import (
 type request struct {
 	batch kernel.Batch
 	texts [][]byte // its events, but for their numbers
-	ids   [][]byte // of the events
-	times []int64  // of the events
 	bytes int      // of the texts
 	work  func(context.Context, *pgx.Conn) error
 	turn  *Turn
@@ -29,7 +27,22 @@ type request struct {
 	decided bool       // by the first: the writer, or a caller that gave up
 	receipt kernel.Receipt
 	err     error
-	done    chan struct{} // closed when it is decided
+	done    chan struct{} // gets one when it is decided
+
+	buffer []byte // that texts are in
+	given  bool   // up by its caller: the writer may yet look at it
+}
+
+// maxKept is how many bytes of a request's texts are kept for the next one.
+const maxKept = 256 << 10
+
+// reset makes a request that is over one of no batch.
+func (r *request) reset() {
+	if cap(r.buffer) > maxKept {
+		r.buffer = nil
+	}
+	clear(r.texts)
+	r.batch, r.bytes, r.decided, r.receipt, r.err = kernel.Batch{}, 0, false, kernel.Receipt{}, nil
 }
 
 // take reports whether the one who asks is the first to decide about the request.
@@ -54,37 +67,39 @@ func errClosed() error { return errors.New("closed") }
 
 // Commit implements kernel.Store.
 func (s *Store) Commit(ctx context.Context, b kernel.Batch) (kernel.Receipt, error) {
-	r := &request{batch: b}
 	err := b.Valid()
 	if err == nil && s.o.Forwarding {
 		err = errors.New("the log of this kernel is in a store of its own")
 	}
-	if err == nil {
-		buffer, _ := s.buffers.Get().(*[]byte)
-		if buffer == nil {
-			buffer = new([]byte)
-		}
-		defer s.buffers.Put(buffer) // the writer is done with it
-		*buffer, err = r.encode((*buffer)[:0])
+	if err != nil {
+		return kernel.Receipt{}, unavailable("commit", err)
 	}
-	if err == nil {
+	r, _ := s.spare.Get().(*request)
+	if r == nil {
+		r = &request{}
+	}
+	r.batch = b
+	if err = r.encode(); err == nil {
 		err = s.submit(ctx, r)
+	}
+	receipt := r.receipt
+	if !r.given {
+		r.reset()
+		s.spare.Put(r)
 	}
 	if err != nil {
 		return kernel.Receipt{}, unavailable("commit", err)
 	}
-	return r.receipt, nil
+	return receipt, nil
 }
 
-// encode makes the texts of the batch's events in buffer, which it returns.
-func (r *request) encode(buffer []byte) (used []byte, err error) {
-	r.texts, used, err = leaf.EncodeTexts(buffer, r.batch.Events)
-	for i, t := range r.texts {
-		e := &r.batch.Events[i]
-		r.ids, r.times = append(r.ids, []byte(e.ID)), append(r.times, e.Time.UnixNano())
+// encode makes the texts of the batch's events.
+func (r *request) encode() (err error) {
+	r.texts, r.buffer, err = leaf.AppendTexts(r.texts[:0], r.buffer[:0], r.batch.Events)
+	for _, t := range r.texts {
 		r.bytes += len(t)
 	}
-	return used, err
+	return err
 }
 
 // do has the writer run f on its connection.
@@ -138,6 +153,7 @@ func (s *Store) submit(ctx context.Context, r *request) error {
 		err = now.why
 	}
 	if r.take() {
+		r.given = true
 		return err // the writer will skip it
 	}
 	<-r.done
@@ -163,7 +179,9 @@ func (s *Store) enqueue(ctx context.Context, r *request, now *reach) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	r.done = make(chan struct{})
+	if r.done == nil {
+		r.done = make(chan struct{}, 1)
+	}
 	refused := r.refused(now)
 	select {
 	case <-refused:
@@ -172,10 +190,21 @@ func (s *Store) enqueue(ctx context.Context, r *request, now *reach) error {
 	}
 	select {
 	case s.requests <- r:
+		s.nudged()
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-refused:
 		return now.why
+	}
+}
+
+// nudged wakes the writer when it waits for as many requests as there are.
+func (s *Store) nudged() {
+	if need := s.need.Load(); need > 0 && int64(len(s.requests)) >= need {
+		select {
+		case s.nudge <- struct{}{}:
+		default: // it is awake already
+		}
 	}
 }

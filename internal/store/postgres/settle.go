@@ -47,6 +47,7 @@ func (w *writer) alone(ctx context.Context, n *needs, f func(*world, *deeds) err
 	w.undo(ctx, err)
 	if err == nil && t != nil {
 		w.won(t)
+		w.placeAhead()
 	}
 	return err
 }
@@ -68,7 +69,7 @@ func (w *writer) aloneSteps(ctx context.Context, n *needs, f func(*world, *deeds
 	a := newAppending(w.edge.size)
 	for i := range d.list {
 		r := &request{batch: kernel.Batch{Events: d.list[i].events}}
-		if _, err := r.encode(nil); err != nil {
+		if err := r.encode(); err != nil {
 			return nil, err
 		}
 		if a.add(r, t.edge, d.list[i].set, 0); r.err != nil {

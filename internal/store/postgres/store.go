@@ -31,8 +31,10 @@ type Store struct {
 
 	requests chan *request
 	circuit  circuit
-	buffers  sync.Pool // of texts of events
-	writes   *writer   // nil when the store is opened for reading only
+	need     atomic.Int64  // so many requests are worth a nudge to the writer; 0: none are
+	nudge    chan struct{} // gets one when there are
+	spare    sync.Pool     // of requests that are over
+	writes   *writer       // nil when the store is opened for reading only
 	writer   sync.WaitGroup
 
 	wake     chan struct{} // a block of the lookup may be missing
@@ -65,7 +67,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{o: o, access: access, id: uuid.Must(uuid.NewV7()), requests: make(chan *request, maxGroup),
-		wake: make(chan struct{}, 1), indexed: make(chan struct{}), stop: make(chan struct{})}
+		nudge: make(chan struct{}, 1), wake: make(chan struct{}, 1), indexed: make(chan struct{}), stop: make(chan struct{})}
 	if err := s.check(ctx, access.config); err != nil {
 		return nil, err
 	}

@@ -7,8 +7,9 @@ import (
 )
 
 // Batches that change no row that restricts stream: while one group of them is on its way to the disk, the writer
-// numbers and hashes the next, as if that group were written already. Its transaction is sent only when it is. Then the
-// callers of the group before are told, while the server works on.
+// numbers and hashes the next, as if that group were written already. When about half of the callers are in it, it is
+// sent before the answer of the first is there, and the server goes on with it by itself. It names the size of the log
+// that the group before leaves: if that one fails, so does this one, and nothing of both is written.
 
 // A draft is a group that is being made ready, and later its attempt.
 type draft struct {
@@ -67,16 +68,30 @@ func (d *draft) decided(before *attempt) *draft {
 	return out
 }
 
-// send begins the transaction of a draft. Until its answer is there, nothing else uses the connection.
-func (w *writer) send(d *draft) {
-	// Whether an error says that nothing was sent is not asked: the client library says so of answers that were lost.
-	d.sent = alive(w.conn)
+// send begins the transaction of a draft, alone or behind another. Until the answers of all are there, nothing else
+// uses the connection.
+func (w *writer) send(d *draft, behind bool) {
+	c := w.conn.PgConn().Conn()
 	d.answer = make(chan error, 1)
-	values := d.events.values(&w.held, &d.attempt)
+	// Whether an error says that nothing was sent is not asked: a part of it may have been.
+	if d.sent = behind || alive(w.conn); !behind {
+		w.await(d) // first: it bounds how long it takes to send, too
+	}
+	if !d.sent {
+		return
+	}
+	message := d.events.message(&w.held, &d.attempt)
+	if _, err := message.WriteTo(c); err != nil {
+		_ = c.Close() // no answer comes
+	}
+}
+
+// await has the answer to a draft read, when those before it have theirs.
+func (w *writer) await(d *draft) {
 	go func(c *pgconn.PgConn, answer chan<- error) {
 		ctx, cancel := w.bounded()
 		defer cancel()
-		answer <- appendAlone(ctx, c, values)
+		answer <- answerOf(ctx, c)
 	}(w.conn.PgConn(), d.answer)
 }
 
@@ -85,86 +100,199 @@ func (w *writer) streams() bool {
 	return w.lost == nil && w.conn != nil && !w.conn.IsClosed() && w.set != nil && w.compared && w.unmoved()
 }
 
+const (
+	maxOnWay  = 2 // groups on their way at once
+	minBehind = 8 // batches in the second of them: few gain little, and would be in doubt with those of the first
+)
+
+// A flow is what streams until no request waits.
+type flow struct {
+	*writer
+	until    time.Time       // then it is time to look at the clocks
+	requests <-chan *request // nil: no more are taken
+	other    *request        // that does not stream
+
+	next  *draft
+	last  *attempt // the log as it will be when all groups on their way are written
+	onWay []*draft // the oldest first
+	told  []*request
+}
+
 // stream writes the first request and those that come while it does, until none waits. It returns one that does not
 // stream, about which nothing is decided yet, or nil.
 func (w *writer) stream(first *request) (other *request) {
-	until := time.Now().Add(w.store.o.Hold / 7) // then it is time to look at the clocks
-	last := w.last()
-	next, spare := last.after(newAppending(0)), newAppending(0)
-	if !next.takes(first) {
+	f := &flow{writer: w, until: time.Now().Add(w.store.o.Hold / 7), requests: w.store.requests, last: w.last()}
+	f.next = f.last.after(w.appending())
+	if !f.next.takes(first) {
 		return first
 	}
-	requests := w.store.requests
-	var told []*request // of the group before: it is durable, and they do not know yet
+	defer func() {
+		w.store.need.Store(0)
+		w.ended(f.next.events)
+	}()
 	for {
-		if other == nil && requests != nil && time.Now().Before(until) {
-			other = next.gather(requests)
-		}
-		d := next.decided(last)
-		if len(d.group) == 0 {
-			break
-		}
-		if !w.unmoved() {
-			w.inform(told)
-			w.commit(d.group, nil)
-			w.inform(d.group)
-			return other
-		}
-		w.send(d)
-		w.inform(told)
-		next, last = d.after(spare), &d.attempt
-		for answered := false; !answered; {
-			in := requests
-			if other != nil || next.full() || time.Now().After(until) {
-				in = nil
-			}
-			select {
-			case d.err = <-d.answer:
-				answered = true
-			case r, ok := <-in:
-				if !ok {
-					requests = nil
-				} else if !next.takes(r) {
-					other = r
+		f.gather()
+		if f.due() {
+			if !w.unmoved() { // the mark is looked at before anything else is sent
+				f.requests = nil
+				if len(f.onWay) == 0 {
+					return f.aside()
 				}
+			} else {
+				f.send()
 			}
 		}
-		if told = d.group; d.err != nil {
-			return w.unstream(d, next, other)
+		f.inform()
+		if len(f.onWay) == 0 {
+			return f.other
 		}
-		w.won(last)
-		spare = d.events
+		if !f.wait() {
+			return f.other
+		}
 	}
-	w.inform(told)
-	return other
 }
 
-// gather puts requests in that wait already; none waits for more that may never come. It returns one that is of
-// another kind, or nil.
-func (d *draft) gather(requests <-chan *request) (other *request) {
-	for !d.full() {
+// gather puts requests in that wait already; none waits for more that may never come.
+func (f *flow) gather() {
+	if f.other != nil || time.Now().After(f.until) {
+		f.requests = nil
+	}
+	for f.requests != nil && !f.next.full() {
 		select {
-		case r, ok := <-requests:
+		case r, ok := <-f.requests:
 			if !ok {
-				return nil
-			}
-			if !d.takes(r) {
-				return r
+				f.requests = nil
+			} else if !f.next.takes(r) {
+				f.other, f.requests = r, nil
 			}
 		default:
-			return nil
+			return
 		}
 	}
-	return nil
 }
 
-// unstream decides about a group whose transaction failed, and then about the one that was made ready behind it.
-func (w *writer) unstream(failed, next *draft, other *request) *request {
-	w.commit(failed.group, &failed.attempt)
-	w.inform(failed.group)
-	if next = next.decided(&failed.attempt); len(next.group) > 0 {
-		w.commit(next.group, nil)
-		w.inform(next.group)
+// due reports whether the next group is to be sent now.
+func (f *flow) due() bool {
+	switch n := len(f.next.group); {
+	case n == 0 || len(f.onWay) >= maxOnWay:
+		return false
+	case len(f.onWay) == 0:
+		return true
+	default:
+		return f.follows() && n >= f.half()
 	}
-	return other
+}
+
+// follows reports whether a group may be sent behind the one that is on its way: one that adds nothing would not be
+// missed by it, and partitions are made when nothing is.
+func (f *flow) follows() bool { return f.onWay[0].events.ids.n > 0 && f.isPlaced() }
+
+// half is how many batches are worth a group behind another.
+func (f *flow) half() int { return max(minBehind, min((f.crowd+1)/2, maxGroup)) }
+
+// send sends the next group, and begins another.
+func (f *flow) send() {
+	d := f.next.decided(f.last)
+	if len(d.group) > 0 {
+		if len(f.onWay) == 0 {
+			f.placeAhead()
+		}
+		f.writer.send(d, len(f.onWay) > 0)
+		f.onWay = append(f.onWay, d)
+		f.last = &d.attempt
+		f.next = f.last.after(f.appending())
+		return
+	}
+	f.next = f.last.after(d.events)
+}
+
+// inform tells callers whose groups are durable.
+func (f *flow) inform() {
+	if len(f.told) > 0 {
+		f.writer.inform(f.told)
+		f.told = nil
+	}
+}
+
+// wait waits for the answer to the oldest group, or for enough requests to send another. It reports whether there is
+// anything left to do.
+func (f *flow) wait() bool {
+	d := f.onWay[0]
+	if f.requests != nil && len(f.onWay) < maxOnWay && f.follows() {
+		need := max(1, f.half()-len(f.next.group))
+		f.store.need.Store(int64(need))
+		if len(f.requests) >= need {
+			return true
+		}
+	}
+	select {
+	case d.err = <-d.answer:
+	case <-f.store.nudge:
+		return true
+	}
+	f.store.need.Store(0)
+	if d.err != nil {
+		f.fail(d)
+		return false
+	}
+	f.count()
+	f.won(&d.attempt)
+	f.told = d.group
+	f.ended(d.events)
+	if f.onWay = f.onWay[1:]; len(f.onWay) > 0 {
+		f.await(f.onWay[0])
+		f.inform()
+	}
+	return true
+}
+
+// count notes how many requests come at once. Fewer are believed slowly: some are on their way back.
+func (f *flow) count() {
+	n := len(f.next.group) + len(f.store.requests)
+	for _, d := range f.onWay {
+		n += len(d.group)
+	}
+	if n >= f.crowd {
+		f.crowd = n
+	} else {
+		f.crowd -= (f.crowd - n + 7) / 8
+	}
+}
+
+// aside writes the next group where it does not stream.
+func (f *flow) aside() *request {
+	f.inform()
+	d := f.next.decided(f.last)
+	f.commit(d.group, nil)
+	f.writer.inform(d.group)
+	return f.other
+}
+
+// fail decides about a group whose transaction failed, then about the one that was sent behind it, and then about the
+// one that was made ready.
+func (f *flow) fail(d *draft) {
+	behind := f.onWay[1:]
+	for _, b := range behind {
+		f.await(b)
+		if b.err = <-b.answer; b.err == nil {
+			// It counts on what the first one wrote. So that one was written, whatever its answer said: the log knows.
+			f.drop()
+		}
+	}
+	broken := f.conn == nil || f.conn.IsClosed()
+	d.lost = broken
+	f.commit(d.group, &d.attempt)
+	f.writer.inform(d.group)
+	for _, b := range behind {
+		var sent *attempt // what was refused is begun anew
+		if b.lost = broken; broken {
+			sent = &b.attempt
+		}
+		f.commit(b.group, sent)
+		f.writer.inform(b.group)
+	}
+	if next := f.next.decided(f.last); len(next.group) > 0 {
+		f.commit(next.group, nil)
+		f.writer.inform(next.group)
+	}
 }

@@ -276,9 +276,6 @@ func (t *Turn) Bodies(ctx context.Context, first int64, limit int) (out [][]byte
 func (t *Turn) Decide(ctx context.Context, b *kernel.Batch, high time.Time) (out restrict.Digest, err error) {
 	r := &request{batch: kernel.Batch{Now: b.Now, Calm: b.Calm, Events: b.Events, Approvals: b.Approvals,
 		Leases: b.Leases, Prune: b.Prune}}
-	for i := range b.Events {
-		r.ids, r.times = append(r.ids, []byte(b.Events[i].ID)), append(r.times, b.Events[i].Time.UnixNano())
-	}
 	for n := 0; ; n++ {
 		if out, err = t.decide(ctx, r, high); err == nil {
 			return out, nil
@@ -363,8 +360,8 @@ func (t *Turn) Commit(ctx context.Context, bodies [][]byte) error {
 	for i, body := range bodies {
 		at.edge.add(body)
 		a.bodies.addBytes(body)
-		a.ids.addBytes(d.request.ids[i])
-		a.times.addInt(d.request.times[i])
+		a.ids.addText(d.request.batch.Events[i].ID)
+		a.times.addInt(d.request.batch.Events[i].Time.UnixNano())
 	}
 	a.notes(d.request)
 	err := w.spends(at, d)
@@ -375,6 +372,7 @@ func (t *Turn) Commit(ctx context.Context, bodies [][]byte) error {
 		t.decided = nil
 		w.won(at)
 		w.guarded.settled = w.guarded.settled || d.dues
+		w.placeAhead()
 		w.store.fresh.add(d.request.receipt.First, d.request.batch.Events)
 		w.store.grown(w.edge.size)
 		return nil

@@ -3,8 +3,11 @@ package postgres
 import (
 	"context"
 	"encoding/binary"
+	"net"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -36,6 +39,8 @@ func (a *array) add(f func([]byte) []byte) []byte {
 }
 
 func (a *array) addBytes(v []byte) { a.add(func(b []byte) []byte { return append(b, v...) }) }
+
+func (a *array) addText(v string) { a.add(func(b []byte) []byte { return append(b, v...) }) }
 
 func (a *array) addInt(v int64) {
 	a.add(func(b []byte) []byte { return binary.BigEndian.AppendUint64(b, uint64(v)) })
@@ -80,13 +85,54 @@ func (a *appending) values(h *held, t *attempt) [][]byte {
 		a.bodies.value(), int8s(t.edge.fullRows()), byteArrays(t.edge.full)}
 }
 
+// bodiesValue is which of values the bodies are.
+const bodiesValue = 7
+
 // binaryFormat says that all parameters are in the binary form.
 func binaryFormat() []int16 { return []int16{pgtype.BinaryFormatCode} }
 
-// appendAlone calls append as a transaction of its own.
-func appendAlone(ctx context.Context, c *pgconn.PgConn, values [][]byte) error {
-	_, err := c.ExecPrepared(ctx, appendName, values, binaryFormat(), nil).Close()
-	return err
+// message is the messages that have the server call append as a transaction of its own. The bodies are in it as they
+// are; all of it holds until events are added.
+func (a *appending) message(h *held, t *attempt) net.Buffers {
+	values := a.values(h, t)
+	b := append(a.head[:0], "B\x00\x00\x00\x00\x00"+appendName+"\x00"...) // into the portal without a name
+	b = binary.BigEndian.AppendUint16(b, 1)
+	b = binary.BigEndian.AppendUint16(b, uint16(pgtype.BinaryFormatCode)) // for all parameters
+	b = binary.BigEndian.AppendUint16(b, uint16(len(values)))
+	for _, v := range values[:bodiesValue] {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...)
+	}
+	bodies := values[bodiesValue]
+	b = binary.BigEndian.AppendUint32(b, uint32(len(bodies)))
+	f := a.foot[:0]
+	for _, v := range values[bodiesValue+1:] {
+		f = append(binary.BigEndian.AppendUint32(f, uint32(len(v))), v...)
+	}
+	f = append(f, 0, 0) // results as they come
+	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-1+len(bodies)+len(f)))
+	f = append(f, "E\x00\x00\x00\x09\x00\x00\x00\x00\x00"+ // executes the portal, whatever it returns
+		"S\x00\x00\x00\x04"...) // and ends the transaction
+	a.head, a.foot = b, f
+	return net.Buffers{b, bodies, f}
+}
+
+// answerOf reads the answer to the oldest message that has none.
+func answerOf(ctx context.Context, c *pgconn.PgConn) (err error) {
+	for {
+		m, rerr := c.ReceiveMessage(ctx)
+		if rerr != nil { // the server may still be at work: what it does is asked over another connection
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			_ = c.Close(ctx)
+			return rerr
+		}
+		switch m := m.(type) {
+		case *pgproto3.ErrorResponse:
+			err = pgconn.ErrorResponseToPgError(m)
+		case *pgproto3.ReadyForQuery:
+			return err
+		}
+	}
 }
 
 // appendAndCommit calls append in an open transaction, and what else is queued, and commits, in one round trip.

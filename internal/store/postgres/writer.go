@@ -37,6 +37,9 @@ type writer struct {
 	edge   *edge // as the last transaction left it
 	placed int64 // the partition of the next event, when partitions were last made ahead
 
+	crowd int          // about how many requests come at once
+	spare []*appending // of transactions that have ended
+
 	version int64 // of the rows that restrict
 	set     *restrict.Set
 	single  single // of version; the clock and the version of values only
@@ -128,7 +131,7 @@ func (w *writer) inform(group []*request) {
 		if r.err == nil && r.receipt.First > 0 {
 			w.store.fresh.add(r.receipt.First, r.batch.Events)
 		}
-		close(r.done)
+		r.done <- struct{}{}
 	}
 	if w.edge != nil {
 		w.store.grown(w.edge.size)
@@ -207,9 +210,11 @@ func (w *writer) transaction(group []*request, sent *attempt) error {
 		}
 		if err == nil {
 			w.won(t)
+			w.placeAhead()
 			return nil
 		}
-		if w.dropBroken(); w.conn == nil && t != nil && t.sent {
+		if w.dropBroken(); t != nil && t.sent && (w.conn == nil || t.lost) {
+			t.lost = false
 			written, rerr := w.resolve(t)
 			if written {
 				return nil
@@ -278,6 +283,7 @@ type attempt struct {
 	group   []*request
 	edge    *edge
 	sent    bool // it may have been committed
+	lost    bool // the connection that it was sent on broke before its answer was read
 	err     error
 	version int64
 	set     *restrict.Set
@@ -295,12 +301,20 @@ func (w *writer) won(t *attempt) {
 	w.answers()
 	w.advance(t)
 	w.store.sets.put(t.version, t.set)
-	if at := w.edge.size / w.held.span; at > w.placed {
-		ctx, cancel := w.bounded()
-		defer cancel()
-		if _, err := w.conn.Exec(ctx, "SELECT partition_ahead($1, $2)", w.held.kernel, 1); err == nil {
-			w.placed = at
-		}
+}
+
+// isPlaced reports whether the partition behind that of the next event is there.
+func (w *writer) isPlaced() bool { return w.edge.size/w.held.span <= w.placed }
+
+// placeAhead makes the partition behind that of the next event, if it is missing.
+func (w *writer) placeAhead() {
+	if w.conn == nil || w.isPlaced() {
+		return
+	}
+	ctx, cancel := w.bounded()
+	defer cancel()
+	if _, err := w.conn.Exec(ctx, "SELECT partition_ahead($1, $2)", w.held.kernel, 1); err == nil {
+		w.placed = w.edge.size / w.held.span
 	}
 }
 
@@ -314,14 +328,15 @@ func (w *writer) try(group []*request, lock bool) (*attempt, error) {
 	if err := w.adopt(ctx, group); err != nil {
 		return nil, err
 	}
-	d := w.last().after(newAppending(0))
+	d := w.last().after(w.appending())
+	defer w.ended(d.events)
 	for _, r := range group {
 		if lock || touches(d.set, d.single.wall, &r.batch) {
 			return w.locked(ctx, group)
 		}
 		d.put(r)
 	}
-	w.send(d)
+	w.send(d, false)
 	return &d.attempt, <-d.answer
 }
 
@@ -335,6 +350,8 @@ type appending struct {
 
 	once     array // ids of events about items of the queue, which other kernels look for
 	onceSeqs array
+
+	head, foot []byte // of the message that calls the function append: before the events' bodies, and behind them
 
 	stamped *restrict.Set // whose digest is stamp
 	stamp   *restrict.Digest
@@ -352,6 +369,23 @@ func newAppending(size int64) *appending {
 	}
 }
 
+// appending returns one that is free.
+func (w *writer) appending() *appending {
+	if n := len(w.spare); n > 0 {
+		a := w.spare[n-1]
+		w.spare = w.spare[:n-1]
+		return a
+	}
+	return newAppending(0)
+}
+
+// ended takes an appending back whose transaction has ended.
+func (w *writer) ended(a *appending) {
+	if cap(a.bodies.bytes) <= 2*maxBytes && len(w.spare) < 3 {
+		w.spare = append(w.spare, a)
+	}
+}
+
 // renew makes an appending whose transaction has ended one of other events.
 func (a *appending) renew(size int64) *appending {
 	a.size, a.stamped = size, nil
@@ -365,15 +399,16 @@ func (a *appending) renew(size int64) *appending {
 // refuses returns why the events of a request cannot be added.
 func (a *appending) refuses(r *request) error {
 	var own map[string]bool
-	if len(r.ids) > 1 {
-		own = make(map[string]bool, len(r.ids))
+	if n := len(r.batch.Events); n > 1 {
+		own = make(map[string]bool, n)
 	}
-	for _, id := range r.ids {
-		if a.known[string(id)] || own[string(id)] {
+	for i := range r.batch.Events {
+		id := r.batch.Events[i].ID
+		if a.known[id] || own[id] {
 			return fmt.Errorf("event id %q is taken", id)
 		}
 		if own != nil {
-			own[string(id)] = true
+			own[id] = true
 		}
 	}
 	return nil
@@ -391,9 +426,10 @@ func (a *appending) add(r *request, e *edge, set *restrict.Set, pruned int) {
 			stamp = a.root(set)
 		}
 		e.add(a.bodies.add(func(b []byte) []byte { return leaf.AppendNumbered(b, text, e.size+1, stamp) }))
-		a.known[string(r.ids[i])] = true
-		a.ids.addBytes(r.ids[i])
-		a.times.addInt(r.times[i])
+		ev := &r.batch.Events[i]
+		a.known[ev.ID] = true
+		a.ids.addText(ev.ID)
+		a.times.addInt(ev.Time.UnixNano())
 	}
 	if e.size >= first {
 		r.receipt = kernel.Receipt{First: first, Last: e.size, Pruned: pruned}
@@ -402,9 +438,9 @@ func (a *appending) add(r *request, e *edge, set *restrict.Set, pruned int) {
 
 // notes keeps which events of a request that was added are about items of the queue.
 func (a *appending) notes(r *request) {
-	for i, ev := range r.batch.Events {
-		if ev.Type == phases.EventApproval && len(r.batch.Approvals) > 0 {
-			a.once.addBytes(r.ids[i])
+	for i := range r.batch.Events {
+		if ev := &r.batch.Events[i]; ev.Type == phases.EventApproval && len(r.batch.Approvals) > 0 {
+			a.once.addText(ev.ID)
 			a.onceSeqs.addInt(r.receipt.First + int64(i))
 		}
 	}
