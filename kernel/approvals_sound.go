@@ -395,6 +395,13 @@ func (k *Kernel) requestedEvent(ctx context.Context, item *approvals.Item) (*pha
 	return nil, nil
 }
 
+// Asked reports whether the question of an item is in the log of this kernel, and not in that of another one that
+// shares the store. The error is ErrUnavailable.
+func (k *Kernel) Asked(ctx context.Context, item string) (bool, error) {
+	list, err := k.options.Store.Events(ctx, wire.Query{ID: requestedID(item)})
+	return len(list) > 0, err
+}
+
 // eventByID returns the event as it is in the log, of another kernel's where this one's has none; nil when there is
 // none at all.
 func (k *Kernel) eventByID(ctx context.Context, id string) (*phases.Event, error) {

@@ -40,6 +40,8 @@ func restrict(p Places) (version int, err error) {
 			"/usr/share/pki", "/var/lib/ca-certificates").IgnoreIfMissing(),
 		// Where a link in the place of resolv.conf leads.
 		landlock.PathAccess(read, "/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager").IgnoreIfMissing(),
+		// A PostgreSQL of this machine. Its directory is there from the boot on, also while it is stopped.
+		landlock.PathAccess(landlock.AccessFSSet(rights.AccessFSResolveUnix), "/run/postgresql").IgnoreIfMissing(),
 		// Where systemd is told how the daemon stands.
 		landlock.PathAccess(landlock.AccessFSSet(rights.AccessFSResolveUnix), "/run/systemd").IgnoreIfMissing(),
 		landlock.PathAccess(read, "/proc").IgnoreIfMissing(),

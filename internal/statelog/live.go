@@ -22,6 +22,7 @@ type Kernel interface {
 	Now() leases.Instant // the clocks of the host
 	CalmTime() time.Time // by which things are old; see kernel.Kernel
 	UnsoundApprovals(ctx context.Context) ([]string, error)
+	Asked(ctx context.Context, item string) (bool, error)
 	SoundApproval(ctx context.Context, it *approvals.Item) (bool, error)
 }
 
@@ -86,6 +87,15 @@ func (l *Live) Believed(ctx context.Context) error { return l.storage.Believed(c
 // kernel.Kernel.UnsoundApprovals.
 func (l *Live) UnsoundApprovals(ctx context.Context) ([]string, error) {
 	return l.kernel.UnsoundApprovals(ctx)
+}
+
+// Shared reports whether other kernels write to the store, too.
+func (l *Live) Shared() bool { return l.storage.Sharing() != nil }
+
+// Asked reports whether the question of an item of the queue was asked of this kernel. The error is
+// kernel.ErrUnavailable.
+func (l *Live) Asked(ctx context.Context, item string) (bool, error) {
+	return l.kernel.Asked(ctx, item)
 }
 
 // reviewersKnown refuses a person's verb while belay.yaml cannot be used and may

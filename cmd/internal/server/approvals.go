@@ -44,7 +44,7 @@ func (c credited) InvokeWith(ctx context.Context, inv phases.Invocation,
 }
 
 func (s *Server) approvals(w http.ResponseWriter, r *http.Request) {
-	sendList(s, w, r, "approvals", approvalQuery(given(r)), s.host.Approvals)
+	sendList(s, w, r, "approvals", approvalQuery(given(r)), s.approvalsFor(r))
 }
 
 func approvalParams() []string { return []string{"kind", "state", "before", "limit"} }
@@ -78,6 +78,9 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		it, err := s.host.Approval(r.Context(), r.PathValue("id"))
+		if err == nil {
+			err = s.mayKnow(r, it.ID)
+		}
 		switch {
 		case err != nil:
 			return it, err
@@ -164,6 +167,10 @@ func (s *Server) decide(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.changed()
+	if err := s.mayKnow(r, r.PathValue("id")); err != nil {
+		s.refuseDecision(w, r, err)
+		return
+	}
 	it, changed, err := s.host.Decide(ctx, r.PathValue("id"), decision)
 	if changed {
 		err = errors.Join(err, s.Reload(ctx))

@@ -14,7 +14,7 @@ import (
 )
 
 func (s *Server) leases(w http.ResponseWriter, r *http.Request) {
-	sendList(s, w, r, "leases", leaseQuery(given(r)), s.host.Leases)
+	sendList(s, w, r, "leases", leaseQuery(given(r)), s.leasesFor(r))
 }
 
 func leaseParams() []string {
