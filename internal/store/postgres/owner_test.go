@@ -20,7 +20,8 @@ func roleLogin(t *testing.T, o postgres.Options, name string) (postgres.Options,
 	return o, name
 }
 
-// The owner of a schema needs no right to its database. A login that lacks something is told the statement that gives it.
+// The owner of a schema needs no right to its database. A login that lacks something is told the statement that gives
+// it.
 func TestWhoMigrates(t *testing.T) {
 	o := pgtest.Bare(t, "k")
 	mine, me := roleLogin(t, o, "owner")
