@@ -15,8 +15,8 @@ import (
 )
 
 // forward has the events of belay.db forwarded to the PostgreSQL that belay.yaml names, which has leases and approvals.
-// markIn is the directory of the high-water mark about PostgreSQL, "" means the usual one. With an error the database is
-// closed.
+// markIn is the directory of the high-water mark about PostgreSQL, "" means the usual one. With an error the database
+// is closed.
 func (s *Storage) forward(ctx context.Context, p *config.Postgres, key *eventlog.Key, markIn string) error {
 	d, with := s.Database, PostgresOptions(p, s.o.Version)
 	with.CheckpointKey = key.Verifier()

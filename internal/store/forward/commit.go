@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -69,6 +70,10 @@ func (s *Store) room() error {
 
 const whatToDo = "put the newest database back, or have a person agree to this one: `belay recover`"
 
+// Two logs under one name cannot become one.
+const whatToDoForked = "no command joins the two: find out who wrote as this kernel, and give this machine a state " +
+	"directory and a kernel name of its own (docs/SCALING.md, a kernel that is forked)"
+
 // wentBackError is what a call gets that needs PostgreSQL, when that went back.
 type wentBackError struct{ err error }
 
@@ -82,6 +87,10 @@ func (e *wentBackError) Unwrap() []error { return []error{kernel.ErrUnavailable,
 func (s *Store) away(err error) error {
 	if errors.Is(err, kernel.ErrRollback) {
 		return &wentBackError{err}
+	}
+	if forked := (*postgres.ForkedError)(nil); errors.As(err, &forked) {
+		return fmt.Errorf("forwarding store: %w: leases and approvals are in PostgreSQL, and %w; %s", kernel.ErrUnavailable,
+			forked, whatToDoForked)
 	}
 	st := s.board.read()
 	return fmt.Errorf("forwarding store: %w: leases and approvals are in PostgreSQL, which cannot be used since %s: %w",

@@ -46,8 +46,9 @@
 // Others are refused at once meanwhile. If the local commit fails after step 6, the events are taken over
 // as after a crash.
 //
-// Events that PostgreSQL has and the local log lacks are taken over with an intent only. Without one, the local
-// database is an older copy, or something else writes under the kernel's name: the kernel is forked.
+// Events that PostgreSQL has and the local log lacks are taken over with an intent, or when the mark says that this
+// machine has sent them: then the local database is an older copy. Else something else writes under the
+// kernel's name: the kernel is forked.
 //
 // # While PostgreSQL is away
 //
@@ -55,7 +56,11 @@
 // ErrUnavailable at once. The forwarder tries to connect in the background and closes the circuit. Everything else goes
 // on. What waits to be forwarded is bounded by Options.Keep; beyond that nothing is committed.
 //
-// An event with a digest of shared rows is always in PostgreSQL first. If it is about to be forwarded, PostgreSQL has
-// lost it, with the use that it records: a replica took over that did not have it, or a backup was brought
-// back. That is kernel.ErrRollback for all that is shared, until a person has looked at it.
+// # When PostgreSQL goes back
+//
+// A mark outside of both databases (package highwater) says how far the log was forwarded, what was seen of other
+// kernels, and what was about to be used up: that is noted, and synced, before PostgreSQL commits. It is compared
+// over each new connection. An event with a digest of shared rows is always in PostgreSQL first: if it is about to be
+// forwarded, PostgreSQL has lost it. All of that is kernel.ErrRollback for what is shared, and nothing is sent: what
+// is sent again would hide that something is gone. A person lets it go on; see Recover.
 package forward

@@ -111,7 +111,7 @@ func (s *Store) failed(err error) {
 	var forked *postgres.ForkedError
 	switch {
 	case errors.As(err, &forked):
-		s.board.change(func(st *State) { st.Forked = forked.Why })
+		s.board.change(func(st *State) { st.Forked = forked.Error() + "; " + whatToDoForked })
 	case errors.Is(err, kernel.ErrRollback):
 		s.board.change(func(st *State) { st.Lost = highwater.Reason(err) + "; " + whatToDo })
 	}
@@ -179,6 +179,9 @@ func (s *Store) forwardAll(ctx context.Context) error {
 
 // catchUp settles what is not settled, and forwards what the local log has. Preconditions: the caller holds turns.
 func (s *Store) catchUp(ctx context.Context, t *postgres.Turn) error {
+	if err := s.bringBack(ctx, t); err != nil {
+		return err
+	}
 	if err := s.settle(ctx, t); err != nil {
 		return err
 	}

@@ -45,7 +45,9 @@ func (k *forwarding) again(fault func(string) error) *forwarding {
 	next.guard = highwater.New(highwater.Options{Dir: filepath.Join(k.dir, "marks"), Name: "there",
 		Record: filepath.Join(k.dir, "high-water.k.json")})
 	next.o.Mark = next.guard
-	local, err := sqlite.Open(k.t.Context(), filepath.Join(k.dir, "belay.db"), sqlite.Options{})
+	own := highwater.New(highwater.Options{Dir: filepath.Join(k.dir, "own"), Name: "here",
+		Record: filepath.Join(k.dir, "high-water.json")})
+	local, err := sqlite.Open(k.t.Context(), filepath.Join(k.dir, "belay.db"), sqlite.Options{Mark: own})
 	if err != nil {
 		k.t.Fatal(err)
 	}

@@ -31,6 +31,9 @@ func (soundError) Error() string { return "belay.db is as its mark and its log s
 // has changed nothing then, or kernel.ErrUnavailable.
 func (s *Store) Recover(ctx context.Context, advise func() (marked.Advice, error),
 	plan func(marked.Stand) (marked.Decision, error)) error {
+	if err := s.keepUnsettled(ctx); err != nil {
+		return unavailable("recover", err)
+	}
 	err := s.Store.Recover(ctx, advise, func(now marked.Stand) (marked.Decision, error) {
 		if now.Wrong == nil && now.Repair == nil {
 			return marked.Decision{}, soundError{}
@@ -43,6 +46,9 @@ func (s *Store) Recover(ctx context.Context, advise func() (marked.Advice, error
 	if err := s.recoverCentral(ctx, plan); err != nil {
 		if errors.Is(err, marked.ErrRefused) {
 			return err
+		}
+		if forked := (*postgres.ForkedError)(nil); errors.As(err, &forked) {
+			return s.away(err)
 		}
 		return unavailable("recover PostgreSQL; belay.db needs no recovery", err)
 	}

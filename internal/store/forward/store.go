@@ -60,6 +60,7 @@ const (
 	stepEnd      step = "end"      // both have committed
 
 	stepReset step = "reset" // a recovery was agreed to, and nothing of it is written down
+	stepBack  step = "back"  // events of an older copy of belay.db are about to be brought back
 	stepAgain step = "again" // what PostgreSQL has lost is there again, and the event of the recovery is not
 )
 

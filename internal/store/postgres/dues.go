@@ -14,9 +14,10 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// A kernel whose log is in a store of its own has a mark about the database all the same: how far its log was forwarded,
-// what it has seen of other kernels, and what it was about to use up. What the mark has and the database lacks is a due.
-// The store adds no event about it by itself, since the numbers are given elsewhere: its taker does, in a turn.
+// A kernel whose log is in a store of its own has a mark about the database all the same: how far its log was
+// forwarded, what it has seen of other kernels, and what it was about to use up. What the mark has and the database
+// lacks is a due. The store adds no event about it by itself, since the numbers are given elsewhere: its taker does,
+// in a turn.
 
 // adoptForwarded gives a log that is forwarded its mark. Where none can be kept, the database is used without, which
 // MarkTrouble says.
@@ -195,6 +196,26 @@ func (w *writer) forwarded() {
 	if h := w.head(); h != g.head && w.store.o.Mark.Advance(g.mark.Epoch, h) == nil {
 		g.head = h
 	}
+}
+
+// RootAt returns the root over the first events of the log in the database, which has as many.
+func (t *Turn) RootAt(ctx context.Context, size int64) (root [32]byte, err error) {
+	w := t.writer
+	if w.conn == nil {
+		return root, unavailable("read the tree", errNoConnection())
+	}
+	root, err = w.rootAt(ctx, w.edge, size)
+	if w.dropBroken(); err != nil {
+		return root, unavailable("read the tree", err)
+	}
+	return root, nil
+}
+
+// SentAll reports whether the mark says that this kernel has sent the whole log that the database has.
+func (t *Turn) SentAll() bool {
+	w := t.writer
+	g := &w.guarded
+	return g.mark != nil && g.head.Size == w.edge.size && g.head.Root == [32]byte(w.edge.root())
 }
 
 // Pending returns the event of a recovery that was begun; nil: there is none.

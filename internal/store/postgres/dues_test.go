@@ -62,3 +62,29 @@ func TestWhatIsDueIsTheSame(t *testing.T) {
 		}
 	}
 }
+
+// Only what the mark says that this kernel has sent comes back from the database.
+func TestWhatWasSentIsInTheMark(t *testing.T) {
+	e, err := newEdge(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.add([]byte("event"))
+	w := &writer{edge: e}
+	turn := &Turn{writer: w}
+	if turn.SentAll() {
+		t.Error("without a mark")
+	}
+	w.guarded.mark, w.guarded.head = &highwater.State{}, w.head()
+	if !turn.SentAll() {
+		t.Error("what the mark says was not sent")
+	}
+	w.guarded.head.Root[0]++
+	if turn.SentAll() {
+		t.Error("other events were sent")
+	}
+	w.guarded.head.Size = 0
+	if turn.SentAll() {
+		t.Error("fewer events were sent")
+	}
+}

@@ -72,7 +72,7 @@ func (w *writer) guard(group []*request) error {
 	if r := group[0].recover; r != nil {
 		return w.reset(r)
 	}
-	if m == nil {
+	if m == nil || group[0].back { // it may be behind its mark: that is what it mends
 		return nil
 	}
 	g.before = w.edge.head()

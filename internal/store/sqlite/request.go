@@ -28,6 +28,7 @@ type request struct {
 
 	share   *sharing // not nil: a part of the batch is decided elsewhere
 	settles bool     // it may be written while a shared batch is not settled
+	back    bool     // it brings back events that were lost, without the rows that they record
 	brings  bool     // it stands before events, though it has none
 
 	uses    []highwater.Use // what the batch uses up; set when it is written

@@ -289,6 +289,34 @@ func (s *Store) Settle(ctx context.Context, first int64, bodies [][]byte) error 
 	return nil
 }
 
+// BringBack adds events that another store has kept and this one has lost: bodies are the leaves behind the first after
+// ones. It works while the database is behind its mark, and ends an unsettled batch. Rows stay as they are. If they are
+// not those that the last event records, everything is blocked until a recovery.
+func (s *Store) BringBack(ctx context.Context, after int64, bodies [][]byte) error {
+	r := &request{settles: true, back: true}
+	r.work = func(c *conn) error {
+		w := s.writes
+		if w.edge.size != after {
+			return fmt.Errorf("the log has %d events, and not %d", w.edge.size, after)
+		}
+		for i, body := range bodies {
+			var e phases.Event
+			if err := json.Unmarshal(body, &e); err != nil || e.Seq != after+int64(i)+1 || e.ID == "" {
+				return fmt.Errorf("event %d is none", after+int64(i)+1)
+			}
+			if err := w.writeLeaf(&e, body); err != nil {
+				return err
+			}
+		}
+		w.store.watch.forget()
+		return w.clear(c)
+	}
+	if err := s.submit(ctx, r); err != nil {
+		return unavailable("bring events back", err)
+	}
+	return nil
+}
+
 // redo carries out an intent, with the events as the other store has them.
 func (w *writer) redo(r *request, in *intent, bodies [][]byte) error {
 	if in.first != w.edge.size+1 || len(bodies) != len(in.IDs) {

@@ -218,3 +218,41 @@ func TestRecoverEndsWhatIsUnsettled(t *testing.T) {
 	}
 	storetest.CheckLog(t, s)
 }
+
+// Events that another store has kept come back in their order, without their rows: those are compared with them.
+func TestEventsAreBroughtBack(t *testing.T) {
+	from := openShared(t, filepath.Join(t.TempDir(), "belay.db"))
+	for _, b := range []kernel.Batch{plain("a"), shareable("b")} {
+		if _, err := from.Commit(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bodies, err := from.Bodies(t.Context(), 0, 10, 1<<20)
+	if err != nil || len(bodies) != 3 {
+		t.Fatalf("%d, %v", len(bodies), err)
+	}
+	s := openShared(t, filepath.Join(t.TempDir(), "belay.db"))
+	if _, err := s.Commit(t.Context(), plain("a")); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		after  int64
+		bodies [][]byte
+	}{"a gap": {1, bodies[2:]}, "what is there": {0, bodies[:1]}, "no event": {1, [][]byte{[]byte("{}")}}} {
+		if err := s.BringBack(t.Context(), c.after, c.bodies); !errors.Is(err, kernel.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := s.BringBack(t.Context(), 1, bodies[1:]); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.LogSize(t.Context()); err != nil || n != 3 {
+		t.Errorf("%d events, %v", n, err)
+	}
+	if _, err := s.Commit(t.Context(), plain("after")); !errors.Is(err, kernel.ErrTampered) {
+		t.Errorf("without the value: %v", err)
+	}
+	if _, err := s.HookState(t.Context(), "n", "k"); !errors.Is(err, kernel.ErrTampered) {
+		t.Errorf("a value that is not there: %v", err)
+	}
+}

@@ -375,7 +375,7 @@ func (w *writer) apply(group []*request, apart bool) (err error) {
 			return fmt.Errorf("%w: %w", errTogether, r.err)
 		}
 	}
-	if err := w.edge.write(c); err != nil || wrong != nil {
+	if err := w.edge.write(c); err != nil || wrong != nil || group[0].back {
 		return err
 	}
 	return w.recordRows(before)
