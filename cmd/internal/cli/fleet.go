@@ -26,6 +26,7 @@ func (a *App) fleetCmd() *cobra.Command {
 type fleetStatusOptions struct {
 	database databaseFlags
 	silent   time.Duration
+	watch    bool
 	json     bool
 }
 
@@ -42,8 +43,13 @@ the last quarter of an hour. A kernel is flagged when another one has a newer ve
 most of them decide by another policy.
 
 What a kernel says of itself proves nothing: ` + "`belay events verify --fleet`" + ` verifies the logs. Exit 5
-when a kernel is silent, blocks everything, or says what cannot be read.`,
+when a kernel is silent, blocks everything, or says what cannot be read.
+
+With --watch it goes on until interrupted, and shows what changes: on a terminal in place, and
+elsewhere the table again. With --json that is a line for each change. Numbers of events alone
+are none.`,
 		Example: `  belay fleet status
+  belay fleet status --watch
   belay fleet status --dsn-file auditor.dsn --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.fleetStatus(cmd.Context(), &options) },
@@ -51,6 +57,7 @@ when a kernel is silent, blocks everything, or says what cannot be read.`,
 	f := cmd.Flags()
 	options.database.add(f, auditorsDSN)
 	f.DurationVar(&options.silent, "silent", quietAfter, "how long a kernel may not be heard of")
+	f.BoolVar(&options.watch, "watch", false, "go on until interrupted, and show what changes")
 	f.BoolVar(&options.json, "json", false, "print JSON")
 	return cmd
 }
@@ -64,6 +71,9 @@ func (a *App) fleetStatus(ctx context.Context, options *fleetStatusOptions) erro
 		return err
 	}
 	defer db.Close()
+	if options.watch {
+		return a.fleetWatch(ctx, db, options)
+	}
 	all, err := fleet.Look(ctx, db, options.silent)
 	if err != nil {
 		return fleetFailure(err)

@@ -26,7 +26,7 @@ func OpenAuditor(ctx context.Context, o Options) (*Auditor, error) {
 	if err != nil {
 		return nil, unavailable("open", err)
 	}
-	s := &Store{o: o, access: access}
+	s := &Store{o: o, access: access, stop: make(chan struct{})}
 	if err := s.check(ctx, access.config); err != nil {
 		return nil, unavailable("open", err)
 	}
@@ -37,7 +37,18 @@ func OpenAuditor(ctx context.Context, o Options) (*Auditor, error) {
 }
 
 // Close releases the connections.
-func (a *Auditor) Close() { a.store.pool.Close() }
+func (a *Auditor) Close() {
+	s := a.store
+	s.ended.Do(func() { close(s.stop) })
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.feed.work.Wait()
+	s.pool.Close()
+}
+
+// Changed returns a channel that is closed when kernels come or go, or change what they share; see Store.Changed.
+func (a *Auditor) Changed() <-chan struct{} { return a.store.Changed() }
 
 // Schema returns the name of the organisation.
 func (a *Auditor) Schema() string { return a.store.o.Schema }

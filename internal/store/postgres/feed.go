@@ -32,8 +32,8 @@ type topic struct {
 	over bool
 }
 
-// Changed returns a channel that is closed when rows that restrict have changed. That takes up to two seconds. It may
-// be closed without a change, and it is closed when the store is.
+// Changed returns a channel that is closed when rows that restrict have changed, which takes up to two seconds, and at
+// times when a kernel comes or goes. It may be closed without a change, and it is closed when the store is.
 func (s *Store) Changed() <-chan struct{} { return s.listens().changes.wait() }
 
 // Denied returns a channel that is closed when a denial was added, or the table of them was changed by hand. That takes

@@ -55,6 +55,11 @@ CREATE TRIGGER tell AFTER INSERT ON changes FOR EACH STATEMENT EXECUTE FUNCTION 
 -- A row that is changed by hand is looked at as soon as a new one.
 CREATE TRIGGER tell AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON denials FOR EACH STATEMENT EXECUTE FUNCTION tell();
 
+-- A kernel has come, or a process has taken or given back its name.
+CREATE TRIGGER tell AFTER INSERT ON kernels FOR EACH STATEMENT EXECUTE FUNCTION tell();
+CREATE TRIGGER tell_holder AFTER UPDATE OF holder ON kernels FOR EACH ROW WHEN (OLD.holder IS DISTINCT FROM NEW.holder)
+	EXECUTE FUNCTION tell();
+
 -- What is not granted by name is not granted; see Grants.
 DO $$ BEGIN EXECUTE format('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA %I FROM PUBLIC', current_schema()); END $$;
 -- +goose StatementEnd
