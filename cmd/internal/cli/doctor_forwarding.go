@@ -20,10 +20,12 @@ func examineForwarding(f *wire.Forwarding, now time.Time) finding {
 	switch {
 	case f.State == wire.ForwardingForked:
 		return red("FORKED: the log in PostgreSQL is not a beginning of belay.db; ",
-			"What needs a lease or an approval is blocked, and nothing is forwarded. docs/SCALING.md says what ends that.")
+			"What needs a lease or an approval is blocked, and nothing is forwarded. Find out who wrote under the kernel's "+
+				"name; docs/SCALING.md says how this machine starts anew.")
 	case f.State == wire.ForwardingLost:
-		return red("LOST: PostgreSQL lacks an event that it had; ",
-			"What needs a lease or an approval is blocked, and nothing is forwarded. docs/SCALING.md says what ends that.")
+		return red("LOST: PostgreSQL lacks what it had; ",
+			"What needs a lease or an approval is blocked, and nothing is forwarded. Bring the newest database back, or let "+
+				"this kernel go on: `belay recover --dry-run` says how.")
 	case f.State == wire.ForwardingFull:
 		return red("FULL: every action is blocked; ",
 			"Bring PostgreSQL back, or raise store.postgres.keep and start belay anew.")

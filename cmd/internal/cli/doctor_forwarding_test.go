@@ -30,8 +30,8 @@ func TestRowOfForwarding(t *testing.T) {
 		"away and 80 per cent": {func(f *wire.Forwarding) { f.State, f.Bytes = wire.ForwardingAway, keep*9/10 },
 			"warn: 1 234 events", "When it is full"},
 		"full":   {func(f *wire.Forwarding) { f.State, f.Bytes = wire.ForwardingFull, keep+1 }, "fail: FULL: every action", "keep"},
-		"forked": {func(f *wire.Forwarding) { f.State = wire.ForwardingForked }, "fail: FORKED: ", "SCALING"},
-		"lost":   {func(f *wire.Forwarding) { f.State = wire.ForwardingLost }, "fail: LOST: ", "SCALING"},
+		"forked": {func(f *wire.Forwarding) { f.State = wire.ForwardingForked }, "fail: FORKED: ", "starts anew"},
+		"lost":   {func(f *wire.Forwarding) { f.State = wire.ForwardingLost }, "fail: LOST: ", "belay recover"},
 	} {
 		f := wire.Forwarding{State: wire.Forwards, Waiting: events, Bytes: 100 << 10, Keep: keep,
 			Last: now.Add(-2 * time.Second), Oldest: now.Add(-3 * time.Hour)}
