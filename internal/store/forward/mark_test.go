@@ -2,6 +2,7 @@ package forward_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,6 +110,10 @@ func (k *forwarding) recovers(event string) (stand marked.Stand, err error) {
 		if now.Mark != nil {
 			d.Mark.Store, d.Mark.Epoch, d.Mark.Uses = now.Mark.Store, now.Mark.Epoch+1, now.Mark.Uses
 		}
+		order := highwater.Use{ID: highwater.Statement + event, Event: event, Until: time.Now().Add(time.Hour).Unix()}
+		uses := map[string]highwater.Use{order.ID: order} // of a reviewer; the recovery is what it was used for
+		maps.Copy(uses, d.Mark.Uses)
+		d.Mark.Uses = uses
 		if d.Mark.Store == "" {
 			d.Mark.Store = marked.NewID()
 		}
