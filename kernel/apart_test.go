@@ -15,7 +15,7 @@ import (
 
 func apart(b *kernel.BindingSpec) { b.Apart = true }
 
-// watching returns a hook that remembers the documents that it saw.
+// watching returns a hook that remembers the documents that it saw. Hooks run at once: each has a list of its own.
 func watching(seen *[]string, list ...phases.Effect) func(kernel.Turn) (kernel.Outcome, error) {
 	return func(t kernel.Turn) (kernel.Outcome, error) {
 		*seen = append(*seen, string(t.Session.Input))
@@ -27,9 +27,10 @@ func watching(seen *[]string, list ...phases.Effect) func(kernel.Turn) (kernel.O
 func TestApartIsUnseen(t *testing.T) {
 	both := []phases.Phase{phases.PrePlan, phases.PreTool}
 	run := func(more ...hook) (house []string) {
+		var later []string
 		h := newHost(t, append([]hook{{name: "house", phases: both, caps: []string{"annotate"},
 			run: watching(&house, annotate("level", `"high"`))},
-			{name: "later", phases: both, run: watching(&house)}}, more...))
+			{name: "later", phases: both, run: watching(&later)}}, more...))
 		for n, phase := range []phases.Phase{phases.PrePlan, phases.PreTool, phases.PreTool} {
 			inv := invocation(phase)
 			inv.ID = fmt.Sprintf("018f0000-0000-7000-8000-00000000000%d", n)
@@ -41,23 +42,24 @@ func TestApartIsUnseen(t *testing.T) {
 				t.Errorf("the verdict shows %v", v.Metadata)
 			}
 		}
-		return house
+		return append(house, later...)
 	}
-	var mine []string
 	for _, mutates := range [][]phases.Phase{nil, both} { // in each of the passes
-		mine = nil
+		var first, second []string
 		with := run(hook{name: "user-a", phases: both, mutates: mutates, spec: apart, priority: 50, caps: []string{"annotate"},
-			run: watching(&mine, annotate("level", `"low"`))},
-			hook{name: "user-b", phases: both, spec: apart, priority: 40, run: watching(&mine)})
+			run: watching(&first, annotate("level", `"low"`))},
+			hook{name: "user-b", phases: both, spec: apart, priority: 40, run: watching(&second)})
 		if without := run(); !slices.Equal(with, without) {
 			t.Errorf("hooks of the organisation saw\n%s\nwithout the user's\n%s", strings.Join(with, "\n"),
 				strings.Join(without, "\n"))
 		}
-		last := jsontext.Value(mine[len(mine)-1])
-		own, _ := phases.GetString(last, phases.Join("/metadata", "user/level", "value"))
-		house, _ := phases.GetString(last, "/metadata/level/value")
-		if own != "low" || house != "high" {
-			t.Errorf("a hook of the user saw %q and %q: %s", own, house, last)
+		for _, mine := range [][]string{first, second} {
+			last := jsontext.Value(mine[len(mine)-1])
+			own, _ := phases.GetString(last, phases.Join("/metadata", "user/level", "value"))
+			house, _ := phases.GetString(last, "/metadata/level/value")
+			if own != "low" || house != "high" {
+				t.Errorf("a hook of the user saw %q and %q: %s", own, house, last)
+			}
 		}
 	}
 }
