@@ -17,6 +17,16 @@ type Dir struct {
 	// Signatures makes what looks at evidence by a policy, such as sigstore.New. Without
 	// it, a policy that speaks of signers cannot be used.
 	Signatures func(*tiers.Policy) tiers.EvidenceVerifier
+
+	denials *WatchedDenials // of a verifier; nil: the file is read each time
+}
+
+// shared is what all kernels of an organisation deny.
+func (d Dir) shared() (Denials, error) {
+	if d.denials == nil {
+		return ReadDenials(d.Path)
+	}
+	return d.denials.Read()
 }
 
 // Policy reads the trust policy and the files that it names. With an error the
@@ -48,7 +58,7 @@ func (d Dir) own() (*tiers.Policy, error) {
 
 // denying adds what all kernels of an organisation deny.
 func (d Dir) denying(p *tiers.Policy) (*tiers.Policy, error) {
-	shared, err := ReadDenials(d.Path)
+	shared, err := d.shared()
 	if err == nil {
 		p, err = shared.on(p)
 	}
@@ -60,7 +70,7 @@ func (d Dir) denying(p *tiers.Policy) (*tiers.Policy, error) {
 
 // denyingReadable adds to a policy what can be read of what is denied, in trust.yaml and by other kernels.
 func (d Dir) denyingReadable(p *tiers.Policy) *tiers.Policy {
-	shared, _ := ReadDenials(d.Path) // with an error it is empty
+	shared, _ := d.shared() // with an error it is empty
 	lists := shared.lists()
 	if own, err := d.own(); err == nil {
 		lists = append(lists, own.Deny)

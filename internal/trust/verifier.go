@@ -40,6 +40,7 @@ type Verifier struct {
 // Open reads the policy. clock nil means the system's. A policy that cannot be
 // used is no error here: nothing is trusted by it until it can.
 func (d Dir) Open(clock kernel.Clock) *Verifier {
+	d.denials = WatchDenials(d.Path)
 	t := &Verifier{dir: d, now: time.Now}
 	if clock != nil {
 		t.now = clock.Now

@@ -37,6 +37,7 @@ type Noter interface {
 type Denials struct {
 	dir    string
 	store  denialStore
+	file   *trust.WatchedDenials
 	log    *slog.Logger
 	noted  map[string]int64 // events of denials that others do not know of yet, by their id
 	said   string           // what went wrong last, as it was logged
@@ -49,7 +50,7 @@ func Of(store kernel.Store, dir string, log *slog.Logger) *Denials {
 	if !ok {
 		return nil
 	}
-	return &Denials{dir: dir, store: s, log: log, noted: map[string]int64{}}
+	return &Denials{dir: dir, store: s, file: trust.WatchDenials(dir), log: log, noted: map[string]int64{}}
 }
 
 // Take writes the denials of the database into the file of this state directory. It never takes one out.
@@ -87,7 +88,7 @@ func (d *Denials) Take(ctx context.Context) error {
 
 // tell tells other kernels what was denied here and is not known to them. cover redacts a text.
 func (d *Denials) tell(ctx context.Context, k Noter, cover func(string) string) (told int, err error) {
-	f, err := trust.ReadDenials(d.dir)
+	f, err := d.file.Read()
 	if err != nil {
 		return 0, err
 	}
