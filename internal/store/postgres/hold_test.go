@@ -171,9 +171,24 @@ func TestCutConnections(t *testing.T) {
 	compare(t, s, told)
 }
 
+// readsWithin waits until a store that was cut off reads again by itself.
+func readsWithin(t *testing.T, s kernel.Store, within time.Duration) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		_, err := s.LogSize(t.Context())
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, kernel.ErrUnavailable) || time.Since(begun) > within {
+			t.Fatal(err)
+		}
+	}
+}
+
 // compare checks that the log holds exactly what callers were told.
 func compare(t *testing.T, s kernel.Store, told map[string]int64) {
 	t.Helper()
+	readsWithin(t, s, 5*time.Second) // after a cut, until the writer is back
 	written := 0
 	stored := map[string]int64{}
 	for after := int64(0); ; {

@@ -150,7 +150,7 @@ func connectDirectly(ctx context.Context, config *pgx.ConnConfig) (*pgx.Conn, er
 		_ = c.Close(ctx)
 	}
 	if pooled(err) {
-		return nil, fmt.Errorf("%w; %w", errPooler(), err)
+		return nil, fmt.Errorf("%w; %w", errPooler(), inBrief(err)) // before others shorten it, advice and all
 	}
 	if err != nil {
 		return nil, inBrief(err)

@@ -17,7 +17,9 @@ type unreached struct {
 	cause      error
 }
 
-func (e *unreached) Error() string { return fmt.Sprintf("no connection to PostgreSQL at %s: %s", e.where, e.why) }
+func (e *unreached) Error() string {
+	return fmt.Sprintf("no connection to PostgreSQL at %s: %s", e.where, e.why)
+}
 func (e *unreached) Unwrap() error { return e.cause }
 
 // inBrief replaces what the driver says about a connection that was not made. Every other error stays as it is.
