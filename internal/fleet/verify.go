@@ -175,6 +175,11 @@ func (k *Kernel) add(s State, format string, args ...any) {
 	k.Findings = append(k.Findings, Finding{s, fmt.Sprintf(format, args...)})
 }
 
+// doubtful reports whether the log is not to be remembered as it is.
+func (k *Kernel) doubtful() bool {
+	return slices.ContainsFunc(k.Findings, func(f Finding) bool { return f.State != Silent && f.State != Stopped })
+}
+
 func (v *verification) done(k *Kernel) { v.report.Kernels = append(v.report.Kernels, *k) }
 
 // close sorts what was found.
@@ -184,6 +189,10 @@ func (v *verification) close() {
 	v.report.OK = s.Wrong == "" && s.Went == "" && len(s.Denials) == 0
 	for i := range v.report.Kernels {
 		k := &v.report.Kernels[i]
+		if k.doubtful() { // which may have been found after its log was remembered
+			v.next.Kernels = slices.DeleteFunc(v.next.Kernels, func(m RememberedKernel) bool { return m.Name == k.Name })
+			v.keep(v.known.Memory.kernel(k.Name))
+		}
 		slices.SortStableFunc(k.Findings, func(a, b Finding) int { return rank(a.State) - rank(b.State) })
 		if k.State = Sound; len(k.Findings) > 0 {
 			k.State = k.Findings[0].State
@@ -229,7 +238,7 @@ func (v *verification) kernel(ctx context.Context, row *postgres.KernelRow) erro
 	}
 	k.Log = &r
 	v.judge(k, was)
-	if slices.ContainsFunc(k.Findings, func(f Finding) bool { return f.State != Silent && f.State != Stopped }) {
+	if k.doubtful() {
 		v.keep(was)
 		return nil
 	}

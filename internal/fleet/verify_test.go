@@ -400,3 +400,53 @@ func TestDenialsAreThoseOfTheLogs(t *testing.T) {
 		})
 	}
 }
+
+// A kernel that is found forged only by what all kernels deny is not remembered as it is.
+func TestWhatIsFoundForgedLaterIsNotRemembered(t *testing.T) {
+	o, known := three(t)
+	_, known.Memory = verify(t, o, known)
+	before := known.Memory.Kernels[0]
+	grow(t, o.logs[1], key(t, 1), "e6 e7", 7)
+	o.denials = []postgres.Denial{{ID: 1, Kernel: 1, By: "a", Seq: 2, Body: []byte("{}")}}
+	r, next := verify(t, o, known)
+	if r.OK || !strings.Contains(said(r), "a forged; forged: row 1 of what all kernels deny") {
+		t.Fatal(said(r))
+	}
+	if got := next.Kernels[0]; len(next.Kernels) != 3 || got.Name != "a" || got.Size != before.Size {
+		t.Errorf("remembered: %+v, before: %+v", next.Kernels, before)
+	}
+	_, first := verify(t, o, fleet.Known{Keys: known.Keys, Silent: known.Silent})
+	if len(first.Kernels) != 2 || first.Kernels[0].Name != "b" {
+		t.Errorf("remembered at the first time: %+v", first.Kernels)
+	}
+}
+
+// A kernel writes many events and rows of denials that do not belong together: the report names the first ones of each,
+// and counts the others.
+func TestManyDenialsAreCounted(t *testing.T) {
+	o, known := three(t)
+	const many = 250
+	for n := range many {
+		note, err := json.Marshal(kernel.DenialNote{ID: "01000000-0000-0000-0000-000000000000",
+			Digest: phases.ByteDigest(fmt.Append(nil, n))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := o.logs[1].Commit(t.Context(), kernel.Batch{Now: t0, Events: []phases.Event{{ID: fmt.Sprint("d", n),
+			Time: t0, Type: phases.EventNotice, Decision: kernel.DecisionDeniedForAll, Output: note}}}); err != nil {
+			t.Fatal(err)
+		}
+		o.denials = append(o.denials, postgres.Denial{ID: int64(n), Kernel: 2, By: "b", Seq: 2, Body: fmt.Append(nil, "b", n)})
+	}
+	r, _ := verify(t, o, known)
+	if n := len(r.Shared.Denials); n != 101 || r.Shared.Denials[100] != "and 150 more events deny something of which "+
+		"no row says so" {
+		t.Errorf("%d denials, the last one %q", n, r.Shared.Denials[n-1])
+	}
+	for _, k := range r.Kernels {
+		if n := len(k.Findings); k.Name == "b" && (n != 101 || k.Findings[100].Text != "and so are 150 more rows of what "+
+			"all kernels deny") {
+			t.Errorf("%d findings: %+v", n, k.Findings[n-1])
+		}
+	}
+}
