@@ -52,17 +52,30 @@ func open(dir string) (*Ring, error) {
 	if k.Cache, err = statedir.MakeKey(dir, "cache"); err != nil {
 		return nil, err
 	}
-	seed, err := statedir.MakeKey(dir, "checkpoint")
-	if err != nil {
-		return nil, err
-	}
-	if k.Events, err = eventlog.NewKey(seed); err != nil {
+	if k.Events, err = events(dir); err != nil {
 		return nil, err
 	}
 	if k.Terminal, err = terminal(dir); err != nil {
 		return nil, err
 	}
 	return k, nil
+}
+
+// Events reads the key that signs checkpoints, and makes it where it is missing. The error is statedir.ErrUnusable.
+func Events(dir string) (*eventlog.Key, error) {
+	key, err := events(statedir.Keys(dir))
+	if err != nil {
+		return nil, statedir.Unusable("keys", err)
+	}
+	return key, nil
+}
+
+func events(keys string) (*eventlog.Key, error) {
+	seed, err := statedir.MakeKey(keys, "checkpoint")
+	if err != nil {
+		return nil, err
+	}
+	return eventlog.NewKey(seed)
 }
 
 // Terminal reads the key that signs what a person decides at a terminal, and makes it where it is

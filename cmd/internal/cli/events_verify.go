@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/belay-hooks/belay/internal/keyring"
+	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/statelog"
 )
 
@@ -187,20 +189,25 @@ func (a *App) eventsKeyCmd() *cobra.Command {
 		Use:   "key",
 		Short: "Print the key that verifies checkpoints and proofs",
 		Long: `key prints the public half of the key that signs checkpoints of the event log. Note it
-where the agent cannot write, and give it to events verify --key.`,
+where the agent cannot write, and give it to events verify --key. It reads the state directory
+alone: a daemon may run, and the database may be away.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := a.stateDir()
+			if err == nil {
+				err = existing(dir)
+			}
+			if err == nil {
+				dir, err = statedir.Open(dir)
+			}
 			if err != nil {
 				return err
 			}
-			host, err := a.openState(cmd.Context(), dir, toLook(dir))
+			key, err := keyring.Events(dir)
 			if err != nil {
 				return err
 			}
-			defer host.Close()
-			key := host.Log().Key()
-			return a.tell(*asJSON, map[string]any{"key": key}, a.Out, "%v\n", key)
+			return a.tell(*asJSON, map[string]any{"key": key.Verifier()}, a.Out, "%v\n", key.Verifier())
 		},
 	}
 	asJSON = jsonFlag(cmd)
