@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/kernel/approvals"
@@ -44,9 +46,12 @@ func (k *Kernel) ClearLatch(ctx context.Context, key wire.Session, by string, or
 		by = order.By
 	}
 	now := k.options.Clock.Now()
-	_, err = k.commit(ctx, Batch{Now: now, ClearLatch: &key, Events: append(used, phases.Event{
+	e := phases.Event{
 		ID: k.options.NewID(now), Type: phases.EventLatch, Time: now, Runtime: key.Runtime, Session: key.Session,
 		User: phases.SafeLine(by, phases.MaxIDBytes), PolicyRevision: k.Revision(), Decision: "cleared",
-	})})
+	}
+	// strings alone: they always encode
+	e.Output, _ = json.Marshal(&liftOutput{Latch: l.ID, Cause: l.Why()})
+	_, err = k.commit(ctx, Batch{Now: now, ClearLatch: &key, Events: append(used, e)})
 	return err
 }

@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,9 +138,7 @@ func (h *holding) latches() []kernel.Latch {
 			latchStep(held, &h.steps[i].e)
 		}
 	}
-	return slices.SortedFunc(maps.Values(held), func(a, b kernel.Latch) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Runtime, b.Runtime), cmp.Compare(a.Session, b.Session))
-	})
+	return slices.SortedFunc(maps.Values(held), oldest)
 }
 
 // latchStep does what an event says. A latch stays as long as it does in a store; see kernel.Latch.Replaces.

@@ -37,28 +37,36 @@ const maxDoubts = 5
 // ReadStanding reads the whole log. Each event is held against its leaf, and all leaves against
 // the root of the tree: what does not fit is a doubt and no error. The error is ErrLog.
 func ReadStanding(ctx context.Context, log kernel.Log, verifier string) (Standing, error) {
+	r, err := readStanding(ctx, log, verifier)
+	if err != nil {
+		return Standing{}, err
+	}
+	return r.out, nil
+}
+
+func readStanding(ctx context.Context, log kernel.Log, verifier string) (*standingReader, error) {
 	size, err := log.LogSize(ctx)
 	if err != nil {
-		return Standing{}, fmt.Errorf("%w: %w", ErrLog, err)
+		return nil, fmt.Errorf("%w: %w", ErrLog, err)
 	}
-	r := standingReader{log: log, verifier: verifier, size: size}
+	r := &standingReader{log: log, verifier: verifier, size: size}
 	for {
 		leaves, err := log.LogLeaves(ctx, r.after, page)
 		if err == nil {
 			err = r.page(ctx, leaves)
 		}
 		if err != nil {
-			return Standing{}, fmt.Errorf("%w: %w", ErrLog, err)
+			return nil, fmt.Errorf("%w: %w", ErrLog, err)
 		}
 		if len(leaves) == 0 {
 			break
 		}
 	}
 	if err := r.end(ctx); err != nil {
-		return Standing{}, fmt.Errorf("%w: %w", ErrLog, err)
+		return nil, fmt.Errorf("%w: %w", ErrLog, err)
 	}
 	r.out.Latches = r.held.latches()
-	return r.out, nil
+	return r, nil
 }
 
 type standingReader struct {
@@ -83,6 +91,16 @@ func (r *standingReader) doubt(format string, args ...any) {
 }
 
 func (r *standingReader) page(ctx context.Context, leaves []kernel.LogLeaf) error {
+	var at []int64
+	for _, l := range leaves {
+		if l.Seq <= r.size {
+			at = append(at, tlog.StoredHashIndex(0, l.Seq-1))
+		}
+	}
+	stored, err := r.log.LogHashes(ctx, at)
+	if err != nil {
+		return err
+	}
 	for _, l := range leaves {
 		r.after = l.Seq
 		if l.Seq > r.size {
@@ -98,23 +116,19 @@ func (r *standingReader) page(ctx context.Context, leaves []kernel.LogLeaf) erro
 			return err
 		}
 		r.next = l.Seq
-		if err := r.leaf(ctx, &l); err != nil {
-			return err
-		}
+		r.leaf(&l, stored[0])
+		stored = stored[1:]
 	}
 	return nil
 }
 
-func (r *standingReader) leaf(ctx context.Context, l *kernel.LogLeaf) error {
-	stored, err := r.log.LogHashes(ctx, []int64{tlog.StoredHashIndex(0, l.Seq-1)})
-	if err != nil {
-		return err
-	}
-	r.add(stored[0])
+// leaf reads an event whose place in the tree has the stored hash.
+func (r *standingReader) leaf(l *kernel.LogLeaf, stored tlog.Hash) {
+	r.add(stored)
 	var e phases.Event
-	if tlog.RecordHash(l.Body) != stored[0] || json.Unmarshal(l.Body, &e) != nil || e.Seq != l.Seq {
+	if tlog.RecordHash(l.Body) != stored || json.Unmarshal(l.Body, &e) != nil || e.Seq != l.Seq {
 		r.doubt("event %d is not the one that was recorded", l.Seq)
-		return nil
+		return
 	}
 	if e.Time.After(r.out.Newest) {
 		r.out.Newest = e.Time.UTC()
@@ -130,7 +144,7 @@ func (r *standingReader) leaf(ctx context.Context, l *kernel.LogLeaf) error {
 		s, err := announced(l.Body, r.verifier)
 		if err != nil {
 			r.doubt("event %d announces a compaction that is not signed", l.Seq)
-			return nil
+			return
 		}
 		r.held.carry(s.Carried)
 		if s.Size > r.out.Compacted.Through {
@@ -139,7 +153,6 @@ func (r *standingReader) leaf(ctx context.Context, l *kernel.LogLeaf) error {
 			r.root = &root
 		}
 	}
-	return nil
 }
 
 // grow adds the stored hashes of the events after the first number up to the last.

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,16 +11,6 @@ import (
 	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/phases"
-)
-
-// Rows that were edited cannot be told from those that were there before: the log
-// holds a digest. So a repair takes whole tables. What events say is made again from them;
-// what permits something is taken back; what remains stays as it is found, and is named.
-
-// maxNamed is how many things one list of a marked.Repair names, and maxName the bytes of each.
-const (
-	maxNamed = 100
-	maxName  = 300
 )
 
 // repairer makes one marked.Repair.
@@ -34,22 +23,9 @@ type repairer struct {
 	steps  []phases.Event
 }
 
-func (r *repairer) rebuilt(format string, args ...any) { name(&r.out.Rebuilt, format, args...) }
-func (r *repairer) revoked(format string, args ...any) { name(&r.out.Revoked, format, args...) }
-func (r *repairer) accepted(format string, args ...any) {
-	name(&r.out.Accepted, format, args...)
-}
-
-func name(list *[]string, format string, args ...any) {
-	*list = append(*list, phases.SafeText(fmt.Sprintf(format, args...), maxName))
-}
-
-func capped(list []string) []string {
-	if more := len(list) - maxNamed; more > 0 {
-		list = append(list[:maxNamed:maxNamed], fmt.Sprintf("and %d more", more))
-	}
-	return list
-}
+func (r *repairer) rebuilt(format string, args ...any)  { r.out.AddRebuilt(format, args...) }
+func (r *repairer) revoked(format string, args ...any)  { r.out.AddRevoked(format, args...) }
+func (r *repairer) accepted(format string, args ...any) { r.out.AddAccepted(format, args...) }
 
 // repair makes rows harmless that are not those that the log records, inside of the write
 // transaction. It returns the events that say so of single items; the caller writes them
@@ -102,7 +78,7 @@ func (w *writer) repair(r *marked.Plan) (*marked.Repair, []phases.Event, error) 
 	if !known {
 		p.accepted("the newest event is not the one that was recorded: which rows were changed is not known")
 	}
-	out.Rebuilt, out.Revoked, out.Accepted = capped(out.Rebuilt), capped(out.Revoked), capped(out.Accepted)
+	out.Bound()
 	if err := oneRestrictions(w.conn, w.edge.size); err != nil {
 		return nil, nil, err
 	}

@@ -14,25 +14,18 @@ import (
 	"github.com/belay-hooks/belay/phases"
 )
 
-// whyRepaired is the reason of what a repair takes back.
-const whyRepaired = "rows beside it were changed outside of belay, and the database was recovered"
-
 // latches makes the latches again from the log. Where the log is in doubt, those in the tables
 // stay as well.
 func (r *repairer) latches() error {
-	r.rebuilt("latches, as events say: %d", len(r.advice.Latches))
-	found := map[wire.Session]kernel.Latch{}
-	var order []wire.Session
+	var found []kernel.Latch
 	err := r.query(latchRows+"ORDER BY runtime, session", func(st *sqlite3.Stmt) error {
 		key := wire.Session{Runtime: st.ColumnText(0), Session: st.ColumnText(1)}
 		var l kernel.Latch
 		if json.Unmarshal(st.ColumnBlob(3, nil), &l, json.RejectUnknownMembers(true)) != nil || l.Key() != key ||
 			l.Since.UnixNano() != st.ColumnInt64(2) {
-			l = kernel.Latch{Runtime: key.Runtime, Session: key.Session, Reason: "the stored latch could not be read",
-				Kind:      phases.KindStore,
-				DecidedBy: "belay", Since: r.now.UTC().Round(0)}
+			l = marked.UnreadableLatch(key, r.now)
 		}
-		found[key], order = l, append(order, key)
+		found = append(found, l)
 		return nil
 	})
 	if err == nil {
@@ -41,30 +34,9 @@ func (r *repairer) latches() error {
 	if err != nil {
 		return err
 	}
-	for i := range r.advice.Latches {
-		l := r.advice.Latches[i]
-		if old, ok := found[l.Key()]; ok && len(r.advice.Doubts) != 0 && old.Replaces(&l) {
-			l = old // the event that made it may be one of those that do not count
-		}
+	for _, l := range r.advice.Latched(found, r.out) {
 		if err := insertLatch(r.conn, l); err != nil {
 			return err
-		}
-		if found[l.Key()] != l {
-			r.rebuilt("latch %s", restrict.Key(l.Runtime, l.Session))
-		}
-		delete(found, l.Key())
-	}
-	for _, key := range order {
-		l, ok := found[key]
-		switch {
-		case !ok:
-		case len(r.advice.Doubts) > 0:
-			if err := insertLatch(r.conn, l); err != nil {
-				return err
-			}
-			r.accepted("latch %s, which no event that is left made", restrict.Key(l.Runtime, l.Session))
-		default:
-			r.revoked("latch %s, which no event made", restrict.Key(l.Runtime, l.Session))
 		}
 	}
 	return nil
@@ -99,7 +71,7 @@ func (r *repairer) approvals() error {
 		}
 		r.revoked("approval %s, which is not what the log says of it", it.ID)
 	}
-	steps, ids, err := supersede(r.conn, "state IN ('pending', 'approved')", whyRepaired, r.now)
+	steps, ids, err := supersede(r.conn, "state IN ('pending', 'approved')", marked.Repaired, r.now)
 	if err != nil {
 		return err
 	}
@@ -134,7 +106,7 @@ func (r *repairer) leases() error {
 		}
 		r.revoked("lease %s, which cannot be read", id)
 	}
-	steps, ids, err := revokeAll(r.conn, whyRepaired, r.now)
+	steps, ids, err := revokeAll(r.conn, marked.Repaired, r.now)
 	if err != nil {
 		return err
 	}

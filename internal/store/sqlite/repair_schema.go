@@ -55,7 +55,7 @@ func (s *Store) mendSchema(c *conn) (done []string, err error) {
 			`"`); err != nil {
 			return nil, marked.Refused(fmt.Errorf("the %s %q is not belay's and cannot be removed: %w", o.kind, o.name, err))
 		}
-		name(&done, "%s %q, which belay has not made", o.kind, o.name)
+		done = append(done, fmt.Sprintf("%s %q, which belay has not made", o.kind, o.name))
 	}
 	for _, kind := range []string{"table", "index"} {
 		for _, o := range want {
@@ -68,7 +68,7 @@ func (s *Store) mendSchema(c *conn) (done []string, err error) {
 			if err := c.Exec(o.sql); err != nil {
 				return nil, err
 			}
-			name(&done, "%s %q was missing", o.kind, o.name)
+			done = append(done, fmt.Sprintf("%s %q was missing", o.kind, o.name))
 		}
 	}
 	if err := s.checkSchema(c); err != nil || len(done) == 0 {
