@@ -20,6 +20,8 @@ type Standing struct {
 	Denied    []Denial         // by people, oldest first
 	Newest    time.Time        // the latest time of an event
 
+	Compactions map[string]kernel.Compacted // of each kernel; only of ReadStandings, which sets no Compacted
+
 	// Doubts say why the log is not all that was recorded: events that are missing or are
 	// not those of the tree. Such an event counts for nothing, and may have latched a session.
 	Doubts []string

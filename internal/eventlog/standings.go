@@ -17,7 +17,6 @@ type LogOf struct {
 	Name     string
 	Verifier string // of its checkpoints
 	Log      kernel.Log
-	Own      bool // it is that of the kernel that reads: Standing.Compacted is of it
 	Apart    bool // its latches are not in the rows that are shared
 }
 
@@ -25,7 +24,7 @@ type LogOf struct {
 // says in which order two kernels wrote. So a latch ends by what its own log says later, and otherwise only by an event
 // that names it: where that cannot be told, the session stays latched. The error is ErrLog.
 func ReadStandings(ctx context.Context, logs []LogOf) (Standing, error) {
-	var out Standing
+	out := Standing{Compactions: map[string]kernel.Compacted{}}
 	var read []*standingReader
 	ended := map[string]bool{}
 	for i := range logs {
@@ -41,9 +40,7 @@ func ReadStandings(ctx context.Context, logs []LogOf) (Standing, error) {
 		if r.out.Newest.After(out.Newest) {
 			out.Newest = r.out.Newest
 		}
-		if l.Own {
-			out.Compacted = r.out.Compacted
-		}
+		out.Compactions[l.Name] = r.out.Compacted
 		if l.Apart {
 			continue
 		}

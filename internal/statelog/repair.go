@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/store/marked"
+	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
@@ -49,11 +52,12 @@ func markFor(r *Recovery, s marked.Stand) string {
 // adviser reads what the log says, for rows that are to be repaired.
 func (l *Live) adviser(ctx context.Context) func() (marked.Advice, error) {
 	return func() (marked.Advice, error) {
-		said, err := eventlog.ReadStanding(ctx, l.store, l.Key())
+		said, compactions, err := l.standing(ctx)
 		if err != nil {
 			return marked.Advice{}, err
 		}
-		out := marked.Advice{Latches: said.Latches, Compacted: said.Compacted, Newest: said.Newest, Doubts: said.Doubts}
+		out := marked.Advice{Latches: said.Latches, Compacted: said.Compacted, Compactions: compactions, Newest: said.Newest,
+			Doubts: said.Doubts}
 		for _, d := range said.Denied {
 			if l.kernel.CalmTime().Sub(d.At) < queue.MaxTimeout {
 				out.Denied = append(out.Denied, d.Approval)
@@ -68,4 +72,43 @@ func (l *Live) adviser(ctx context.Context) func() (marked.Advice, error) {
 		}
 		return out, nil
 	}
+}
+
+// standing reads what the log says, or what those of all kernels say that share the rows.
+func (l *Live) standing(ctx context.Context) (eventlog.Standing, map[string]marked.Compaction, error) {
+	all, ok := l.storage.Engine().(interface {
+		Logs(ctx context.Context) ([]postgres.LogOfKernel, error)
+	})
+	if !ok {
+		said, err := eventlog.ReadStanding(ctx, l.store, l.Key())
+		return said, nil, err
+	}
+	kernels, err := all.Logs(ctx)
+	if err != nil {
+		return eventlog.Standing{}, nil, err
+	}
+	var logs []eventlog.LogOf
+	for i := range kernels {
+		k := &kernels[i]
+		of := eventlog.LogOf{Name: k.Name, Verifier: k.Key, Log: k.Log, Apart: apart(k.Report)}
+		if own := l.storage.file.Central(); own != nil && own.Kernel == k.Name {
+			of.Verifier, of.Apart = l.Key(), false // which is known from elsewhere than the database
+		}
+		logs = append(logs, of)
+	}
+	said, err := eventlog.ReadStandings(ctx, logs)
+	out := map[string]marked.Compaction{}
+	for _, l := range logs {
+		out[l.Name] = marked.Compaction{Compacted: said.Compactions[l.Name], Apart: l.Apart}
+	}
+	return said, out, err
+}
+
+// apart reports whether a kernel says of itself that its log is in a store of its own: its latches are there, too. One
+// that says nothing counts as sharing them: then a session may stay latched that is not.
+func apart(report []byte) bool {
+	var said struct {
+		Local bool `json:"local"`
+	}
+	return json.Unmarshal(report, &said) == nil && said.Local
 }

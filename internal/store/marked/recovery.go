@@ -43,8 +43,16 @@ type Advice struct {
 	Denied    []string  // items that the log says are denied, and may still hold
 	Doubts    []string  // why the log is not all that was recorded: then the stored latches stay as well
 
+	Compactions map[string]Compaction // of all kernels that share the database, by their names
+
 	// Sound reports whether a stored item is what the log says of it.
 	Sound func(*approvals.Item) (bool, error)
+}
+
+// Compaction is what the log of a kernel says was compacted.
+type Compaction struct {
+	kernel.Compacted
+	Apart bool // the log is in a store of its own: the shared database keeps what is compacted there
 }
 
 // Decision is what a plan makes of a Stand.

@@ -206,6 +206,22 @@ func (a *Auditor) Log(k int32) *KernelLog {
 	return &KernelLog{Log: s, events: s}
 }
 
+// LogOfKernel is a kernel of the organisation, with its log.
+type LogOfKernel struct {
+	KernelRow
+	Log kernel.Log
+}
+
+// Logs returns all kernels of the organisation. The error is kernel.ErrUnavailable.
+func (s *Store) Logs(ctx context.Context) (out []LogOfKernel, err error) {
+	a := &Auditor{s}
+	rows, err := a.Kernels(ctx)
+	for _, k := range rows {
+		out = append(out, LogOfKernel{k, a.Log(k.ID)})
+	}
+	return out, err
+}
+
 // KernelLog is the log of one kernel, for reading.
 type KernelLog struct {
 	kernel.Log

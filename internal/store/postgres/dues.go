@@ -258,16 +258,7 @@ func (t *Turn) Stand(ctx context.Context) (now marked.Stand, kept bool, err erro
 	w := t.writer
 	g := &w.guarded
 	now = marked.Stand{Database: w.head(), Store: g.store, Forwarded: true}
-	if w.store.o.Mark == nil || now.Store == "" && w.store.bare.Load() != nil {
-		return now, false, nil
-	}
-	kept = now.Compare(w.store.o.Mark, func(st *highwater.State) error {
-		behind := w.behindMark(ctx, st)
-		if behind != nil && !errors.Is(behind, kernel.ErrRollback) {
-			behind, err = nil, behind
-		}
-		return behind
-	})
+	kept, err = w.compareMark(ctx, &now)
 	if w.dropBroken(); err != nil {
 		err = unavailable("compare with the high-water mark", err)
 	}

@@ -35,6 +35,15 @@ func (s *shared) fields() []any {
 	return []any{&s.version, &s.tables, &s.kernel, &s.seq, &s.leaf, &s.wall, &s.stateVersion}
 }
 
+// scan reads the row. Without it nothing says what restricts.
+func (s *shared) scan(row pgx.Row) error {
+	err := row.Scan(s.fields()...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = &kernel.Tampered{Tables: []string{"shared"}}
+	}
+	return err
+}
+
 const (
 	readShared   = "SELECT " + sharedColumns + " FROM shared s"
 	changesAfter = "SELECT version, rows FROM changes WHERE version > $1 ORDER BY version"
@@ -226,7 +235,7 @@ func (s *Store) look(ctx context.Context, c beginner, version int64, set *restri
 		return now, nil, err
 	}
 	defer func() { _ = tx.Rollback(ctx) }() // it has only read
-	if err = tx.QueryRow(ctx, readShared).Scan(now.fields()...); err != nil {
+	if err = now.scan(tx.QueryRow(ctx, readShared)); err != nil {
 		return now, nil, err
 	}
 	if set == nil {

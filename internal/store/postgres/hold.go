@@ -32,14 +32,15 @@ func rolledBack(format string, args ...any) error {
 // nothing of what this kernel has seen is gone.
 func (w *writer) ready(ctx context.Context) error { return w.noticing(ctx, w.prepared) }
 
-// noticing runs f, and remembers if it finds that the database went back.
+// noticing runs f, and remembers if it finds that the database went back or, where no log is forwarded meanwhile, that
+// rows were edited.
 func (w *writer) noticing(ctx context.Context, f func(context.Context) error) error {
 	if err := w.stillLost(); err != nil {
 		return err
 	}
 	err := f(ctx)
 	switch {
-	case errors.Is(err, kernel.ErrRollback):
+	case errors.Is(err, kernel.ErrRollback), errors.Is(err, kernel.ErrTampered) && !w.store.o.Forwarding:
 		w.lose(err)
 	case err == nil:
 		w.lost = nil
@@ -59,6 +60,9 @@ func (w *writer) prepared(ctx context.Context) error {
 			return err
 		}
 	}
+	if w.store.doubts.Swap(false) {
+		w.disbelieve()
+	}
 	if w.set == nil {
 		if err := w.load(ctx); err != nil {
 			return err
@@ -68,7 +72,13 @@ func (w *writer) prepared(ctx context.Context) error {
 	return w.guard(ctx)
 }
 
-// lookAgain is how often a kernel whose database went back looks whether the newest one is there again.
+// disbelieve has all rows that restrict compared before the next is believed.
+func (w *writer) disbelieve() {
+	w.set = nil
+	w.store.sets.forget()
+}
+
+// lookAgain is how often a kernel whose database went back, or whose rows were edited, looks whether all is well again.
 const lookAgain = 2 * time.Second
 
 // stillLost returns why nothing can be written, if that is not to be looked at anew.
@@ -133,8 +143,12 @@ func (w *writer) named(ctx context.Context) error {
 	return w.guard(ctx)
 }
 
-// lose notes that the database went back, and gives the name back: `belay recover` may be another process.
+// lose notes that the database went back, or that rows were edited, and gives the name back: `belay recover` may be
+// another process.
 func (w *writer) lose(err error) {
+	if errors.Is(err, kernel.ErrTampered) {
+		w.disbelieve()
+	}
 	w.lost, w.lostAt, w.lostEpoch = err, time.Now(), w.epoch()
 	w.end()
 }
@@ -147,7 +161,7 @@ func (w *writer) compare(ctx context.Context) error {
 		return err
 	}
 	var now shared
-	if err := w.conn.QueryRow(ctx, readShared).Scan(now.fields()...); err != nil {
+	if err := now.scan(w.conn.QueryRow(ctx, readShared)); err != nil {
 		return err
 	}
 	if now.version == w.version {
@@ -158,11 +172,26 @@ func (w *writer) compare(ctx context.Context) error {
 	}
 	err := w.follow(ctx)
 	if errors.Is(err, kernel.ErrTampered) { // the changes do not lead there: what is next believed is compared as a whole
-		w.set = nil
-		w.store.sets.forget()
+		w.disbelieve()
 		return nil
 	}
 	return err
+}
+
+// patiently calls f until no other process has the kernel's name. After a crash its last holder counts as being there
+// for a while, and one that is blocked has it for a moment, to look whether all is well again.
+func (w *writer) patiently(ctx context.Context, f func() error) error {
+	for deadline := time.Now().Add(w.store.o.Hold/3 + time.Second); ; {
+		err := f()
+		if !errors.Is(err, errHeld()) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // behind returns an error if the log is not the one that this process has seen before, or one that grew from it: a

@@ -174,8 +174,8 @@ func (s *Store) Restrictions(ctx context.Context) (out kernel.Restrictions, err 
 		if err := tx.QueryRow(ctx, logOfKernel, s.kernel).Scan(&out.Seq, nil); err != nil && !s.hasNone(err) {
 			return err
 		}
-		if err := tx.QueryRow(ctx, readShared).Scan(now.fields()...); err != nil {
-			return err
+		if err := now.scan(tx.QueryRow(ctx, readShared)); err != nil {
+			return s.doubt(err)
 		}
 		rows, err := tx.Query(ctx, latchesInOrder)
 		if err == nil {
@@ -195,7 +195,7 @@ func (s *Store) Restrictions(ctx context.Context) (out kernel.Restrictions, err 
 		if root, ok := restrict.RootOf(now.tables); ok {
 			out.Recorded = root.String()
 		}
-		if t := tamperedOf(err); t != nil {
+		if t := tamperedOf(s.doubt(err)); t != nil {
 			out.Tampered, err = s.named(t, set, now.version), nil
 		}
 		return err

@@ -25,6 +25,7 @@ type needs struct {
 	pruneRuns, prune, pruneLeases  int64 // what was last used, ended or expired before these goes
 	prunes                         bool
 	inForce                        bool    // every approval and every lease that counts
+	everything                     bool    // all rows, of which nothing is believed
 	exacts                         []place // rows that are asked for by their keys
 }
 
@@ -178,6 +179,13 @@ func (n *needs) queue(b *pgx.Batch, w *world) {
 	if n.inForce {
 		ask(1, approvalsInForce, reading(w.addApproval))
 		ask(1, leasesInForce, reading(w.addLease))
+	}
+	if n.everything {
+		ask(1, allLatches, reading(w.addLatch))
+		ask(1, allApprovals, reading(w.addApproval))
+		ask(1, allLeases, reading(w.addFoundLease))
+		ask(1, allRuns, reading(w.addRun))
+		ask(1, allValues, reading(w.addValue))
 	}
 	if n.prunes {
 		ask(1, runsToGo, reading(w.addRun), n.pruneRuns)

@@ -110,6 +110,36 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context, *pgx.
 	return nil
 }
 
+// doubt has the writer compare all rows anew, where an error says that one of them was edited: it gives the kernel's name
+// back then, to those who recover. It returns the error.
+func (s *Store) doubt(err error) error {
+	if errors.Is(err, kernel.ErrTampered) {
+		s.doubts.Store(true)
+	}
+	return err
+}
+
+// watchRows compares all rows that restrict once a minute, until the store is closed: a kernel that decides nothing
+// notices as well that they were edited.
+func (s *Store) watchRows() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		<-s.stop
+		cancel()
+	}()
+	every := time.NewTicker(probeAll)
+	defer every.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-every.C:
+			_, _ = s.Restrictions(ctx) // which has the writer look, if it has to
+		}
+	}
+}
+
 // probeAll is how long a comparison of all rows that restrict counts for Probe. Those that a batch or a
 // read names are compared each time.
 const probeAll = time.Minute

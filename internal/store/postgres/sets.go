@@ -87,6 +87,10 @@ func encodeDeltas(list []delta) []byte {
 	return out
 }
 
+// repairedRows is what the column changes.rows holds where a repair does not know what the rows were before: who follows
+// reads all of them anew.
+func repairedRows() []byte { return []byte{0xff} }
+
 func errDeltas() error {
 	return fmt.Errorf("%w: the row of a version in the table changes is damaged", errGap())
 }

@@ -25,6 +25,7 @@ type deeds struct {
 	list   []deed
 	deltas []delta
 	store  string // id of the mark that the kernel's row is to say; "": as it is
+	anew   bool   // the rows did not follow from those of the version before
 }
 
 type deed struct {
@@ -57,6 +58,11 @@ func (w *writer) aloneSteps(ctx context.Context, n *needs, f func(*world, *deeds
 	if err != nil {
 		return nil, err
 	}
+	return w.perform(ctx, world, f)
+}
+
+// perform has f decide in the open transaction, and commits that.
+func (w *writer) perform(ctx context.Context, world *world, f func(*world, *deeds) error) (*attempt, error) {
 	d := &deeds{world: world}
 	if err := f(world, d); err != nil {
 		return nil, err
@@ -65,7 +71,7 @@ func (w *writer) aloneSteps(ctx context.Context, n *needs, f func(*world, *deeds
 		_, err := w.conn.Exec(ctx, "ROLLBACK")
 		return nil, err
 	}
-	t := &attempt{edge: w.edge.clone(), version: w.version, set: w.set}
+	t := &attempt{edge: w.edge.clone(), version: w.version, set: w.set, anew: d.anew}
 	a := newAppending(w.edge.size)
 	for i := range d.list {
 		r := &request{batch: kernel.Batch{Events: d.list[i].events}}
@@ -225,15 +231,11 @@ func (s settler) SettleApproval(id, event string, now time.Time) error {
 
 // close closes an item, and records it.
 func (d *deeds) close(it approvals.Item, state approvals.State, e phases.Event, now time.Time) error {
-	it.State, it.Closed = state, now.UTC().Round(0)
-	r, err := newApprovalRow(&it)
-	if err != nil {
-		return err
-	}
 	step := d.world.blank()
 	step.queue = maps.Clone(step.queue)
-	step.queue[it.ID] = it
-	step.put(r)
+	if err := step.close(it, state, now); err != nil {
+		return err
+	}
 	d.add(step, e)
 	return nil
 }
@@ -278,16 +280,10 @@ func (d *deeds) takeBack(now time.Time) error {
 	slices.Sort(lent)
 	for _, id := range lent {
 		l := d.world.leases.Lease(id)
-		l.State = leases.Revoked
-		old, _ := d.world.now[leasePlace(id)].(*leaseRow)
-		r, err := newLeaseRow(l, old)
-		if err != nil {
-			return err
-		}
+		was, _ := d.world.now[leasePlace(id)].(*leaseRow)
 		step := d.world.blank()
 		step.leases = step.leases.Clone()
-		step.leases.Put(*l)
-		step.put(r)
+		step.revoke(l, was)
 		d.add(step, marked.LeaseStep(l, "revoked", marked.Recovered, now))
 	}
 	return nil

@@ -26,6 +26,7 @@ type Store struct {
 	pool   *pgxpool.Pool // of connections that only read
 	sets   sets
 
+	doubts   atomic.Bool               // a reader has found rows that are not those that the log records
 	bare     atomic.Pointer[error]     // why there is no mark outside of the database although one is wanted
 	compared atomic.Pointer[time.Time] // when Probe last compared all rows that restrict, and they were right
 
@@ -101,6 +102,7 @@ func open(ctx context.Context, o Options) (*Store, error) {
 	s.writer.Go(s.writes.run)
 	go s.indexer()
 	go s.watchAccess()
+	go s.watchRows()
 	go s.letGo()
 	return s, nil
 }
@@ -121,17 +123,7 @@ func forRecovery(err error) bool {
 // takeName takes the kernel's name. After a crash its last holder counts as being there for a while: that is
 // waited for, so that a process that is started again needs no hand.
 func (s *Store) takeName(ctx context.Context) error {
-	for deadline := time.Now().Add(s.o.Hold/3 + time.Second); ; {
-		err := s.writes.present(ctx)
-		if !errors.Is(err, errHeld()) || time.Now().After(deadline) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+	return s.writes.patiently(ctx, func() error { return s.writes.present(ctx) })
 }
 
 // connect returns a connection that can write.
@@ -308,16 +300,16 @@ func (s *Store) readRows(ctx context.Context, op string, queue func(*pgx.Batch),
 	for range maxReads {
 		var now shared
 		err := s.read(ctx, op, func(b *pgx.Batch) {
-			b.Queue(readShared).QueryRow(func(r pgx.Row) error { return r.Scan(now.fields()...) })
+			b.Queue(readShared).QueryRow(now.scan)
 			queue(b)
 		})
 		if err != nil {
-			return err
+			return s.doubt(err)
 		}
 		set, ok := s.sets.at(now.version)
 		if !ok {
 			if _, _, err := s.lookNow(ctx); err != nil {
-				return unavailable(op, err)
+				return unavailable(op, s.doubt(err))
 			}
 			if set, ok = s.sets.at(now.version); !ok {
 				continue
@@ -327,7 +319,7 @@ func (s *Store) readRows(ctx context.Context, op string, queue func(*pgx.Batch),
 			err = f(&view{set: set, shared: now})
 		}
 		if err != nil {
-			return unavailable(op, err)
+			return unavailable(op, s.doubt(err))
 		}
 		return nil
 	}

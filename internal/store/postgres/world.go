@@ -108,6 +108,21 @@ func (w *world) addLease(r *leaseRow) error {
 	return err
 }
 
+// addFoundLease adds a lease of which nothing is believed. One that cannot be read, or says two things, is none.
+func (w *world) addFoundLease(r *leaseRow) error {
+	if err := w.believe(r); err != nil {
+		return err
+	}
+	l, err := r.lease()
+	if err != nil {
+		return nil
+	}
+	if same, err := newLeaseRow(&l, r); err == nil && same.content(&w.hasher) == r.content(&w.hasher) {
+		w.leases.Put(l)
+	}
+	return nil
+}
+
 // addSiblings reads the ids of items that are about the same as others.
 func (w *world) addSiblings(rows pgx.Rows) error {
 	for rows.Next() {

@@ -266,8 +266,7 @@ func (w *writer) prepare(err error, group []*request) error {
 // judged gives an error that ended a transaction its class.
 func (w *writer) judged(err error) error {
 	if errors.Is(err, kernel.ErrTampered) {
-		w.set = nil // what is next believed is compared as a whole
-		w.store.sets.forget()
+		w.disbelieve()
 	}
 	switch {
 	case refusal(err) == codeFenced:
@@ -289,6 +288,7 @@ type attempt struct {
 	set     *restrict.Set
 	single  single
 	uses    []highwater.Use // that were noted outside of the database
+	anew    bool            // the rows did not follow from those of the version before; see deeds
 }
 
 func (w *writer) won(t *attempt) {
@@ -528,10 +528,14 @@ func (w *writer) finish(ctx context.Context, t *attempt, a *appending, world *wo
 	if was := world.before.through; world.single.through != was {
 		b.Queue("SELECT compact($1, $2, $3, $4)", h.kernel, h.fence, world.single.through, world.single.announced)
 	}
-	if t.set, t.single = world.set, world.single; len(deltas) > 0 {
+	if t.set, t.single = world.set, world.single; len(deltas) > 0 || t.anew {
+		changes := repairedRows()
+		if !t.anew {
+			changes = encodeDeltas(deltas)
+		}
 		t.version++
 		b.Queue("SELECT advance($1, $2, $3, $4, $5, $6, $7, $8, $9)", h.kernel, h.fence, t.version, t.set.Node(),
-			t.edge.size, tlog.StoredHashIndex(0, t.edge.size-1), t.single.wall, t.single.version, encodeDeltas(deltas))
+			t.edge.size, tlog.StoredHashIndex(0, t.edge.size-1), t.single.wall, t.single.version, changes)
 	}
 	if more != nil {
 		more(b)
@@ -560,9 +564,7 @@ func (w *writer) look(ctx context.Context, n *needs) (*world, error) {
 	var now shared
 	var own single
 	world := newWorld(w.held.kernel, nil, single{})
-	b.Queue("SELECT " + sharedColumns + " FROM lock_shared() s").QueryRow(func(r pgx.Row) error {
-		return r.Scan(now.fields()...)
-	})
+	b.Queue("SELECT " + sharedColumns + " FROM lock_shared() s").QueryRow(now.scan)
 	b.Queue("SELECT through, announced FROM kernels WHERE id = $1", w.held.kernel).QueryRow(func(r pgx.Row) error {
 		return r.Scan(&own.through, &own.announced)
 	})
