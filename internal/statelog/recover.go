@@ -26,6 +26,7 @@ type Recovery struct {
 	Place    string `json:"place,omitzero"` // PostgreSQL, its schema and the kernel; "" for belay.db
 	Mark     string `json:"mark"`           // head that the mark says: number of events and root hash; "none"
 	Database string `json:"database"`       // head of the log
+	Behind   bool   `json:"behind,omitzero"` // the database went back, or the mark is of no use
 	Lost     int64  `json:"lost,omitzero"`  // events that the mark knows of and the database does not hold
 	// the database is a copy of the log, which has all events: belay.db is forwarded to it, and sends again what is lost
 	Forwarded bool `json:"forwarded,omitzero"`
@@ -82,7 +83,7 @@ func (l *Live) PlanRecovery(ctx context.Context) (Recovery, error) {
 
 func (l *Live) recovery(s marked.Stand) Recovery {
 	r := Recovery{Store: l.StoreID(), Place: l.db.place(), Mark: "none", Database: s.Database.String(),
-		Shared: s.Database.Seen.String(), Forwarded: s.Forwarded}
+		Shared: s.Database.Seen.String(), Behind: s.Wrong != nil, Forwarded: s.Forwarded}
 	if s.Forwarded {
 		r.Place = l.db.thereWhere
 	}

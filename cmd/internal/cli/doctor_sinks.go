@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
@@ -40,6 +41,14 @@ func checkOf(k wire.Sink) string {
 	return "sink"
 }
 
+// ownerMends says of a store in PostgreSQL what recover cannot repair.
+func ownerMends(place string) string {
+	if !strings.HasPrefix(place, "PostgreSQL") {
+		return ""
+	}
+	return ", and which statement the owner of the schema runs where no kernel may"
+}
+
 func adviceFor(k wire.Sink) string {
 	effect := "belay logs events without it, and catches it up when it works again."
 	if k.Kind == wire.SinkRecordings {
@@ -58,7 +67,8 @@ func adviceFor(k wire.Sink) string {
 	case sink.RolledBack:
 		return "Every action is blocked until the newest database is back, or a person lets this one go on: `belay recover`."
 	case sink.Tampered:
-		return "Every action is blocked until the rows are as they were, or a person has them repaired: `belay recover --dry-run` says how."
+		return "Every action is blocked until the rows are as they were, or a person has them repaired: " +
+			"`belay recover --dry-run` says how" + ownerMends(k.Path) + "."
 	case sink.DiskFull:
 		return "Free space. " + effect
 	case sink.Foreign:

@@ -15,6 +15,7 @@ import (
 	"github.com/belay-hooks/belay/internal/config"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statelog"
+	"github.com/belay-hooks/belay/internal/store/postgres"
 	"github.com/belay-hooks/belay/kernel"
 )
 
@@ -50,8 +51,11 @@ proof against a program of the same user. A daemon need not be stopped.
 
 With PostgreSQL (store: in belay.yaml) the same holds for a database that was restored, and for one
 whose replica took over without the last transactions. Approvals and leases are taken back for
-all kernels. Each kernel that notices it is recovered by itself, in its state directory. Edited
-rows are not repaired there: the message says what to do.
+all kernels. Each kernel that notices it is recovered by itself, in its state directory.
+
+Edited rows of PostgreSQL are repaired once, by any kernel with events: central, from the logs of
+all. The others go on by themselves. What no kernel may write is named, with the statement for the
+schema's owner.
 
 A kernel whose log is local (events: local) has all its events in belay.db. If PostgreSQL went
 back, recover sends again what is gone there. If belay.db went back, recover is about that first;
@@ -82,6 +86,10 @@ func (a *App) openToRecover(ctx context.Context) (*belay.Belay, statelog.Recover
 	a.quiet = true // recover is about to say the same
 	host, err := a.openState(ctx, dir, belay.Options{NoHooks: true})
 	a.quiet = quiet
+	if postgres.NameInUse(err) {
+		return nil, statelog.Recovery{}, failureBy(err, "The process that has the name is not blocked, so there is nothing "+
+			"to recover here, or it has not noticed yet. It compares all rows once a minute, and gives the name back then.")
+	}
 	if err != nil {
 		return nil, statelog.Recovery{}, err
 	}
@@ -102,8 +110,14 @@ func recoverFailure(err error) error {
 	if refused, ok := errors.AsType[*queue.OrderError](err); ok {
 		err = refused // the store is well: it is the statement that does not count
 	}
-	if errors.Is(err, kernel.ErrTampered) { // in PostgreSQL: those of belay.db are repaired
-		return failureBy(err, "Nothing was changed. Undo the edit, or restore a backup from before it and recover then.")
+	switch {
+	case postgres.OwnerMends(err):
+		return failureBy(err, "Nothing was changed. Afterwards look at `belay recover --dry-run` again.")
+	case errors.Is(err, kernel.ErrTampered): // of a kernel whose log is local
+		return failureBy(err, "Nothing was changed. Rows of PostgreSQL are repaired with the state directory of a kernel "+
+			"with `events: central`; docs/SCALING.md says how.")
+	case errors.Is(err, kernel.ErrConflict):
+		return failureBy(err, "Nothing was changed. While other kernels still write, that can be: try again in a minute.")
 	}
 	if errors.Is(err, statelog.ErrRecoveryBegun) {
 		return failureBy(err, "What needs a lease or an approval stays blocked. Run `belay recover` again; a statement of a reviewer has to be a new one.")
@@ -123,9 +137,12 @@ func recoverText(r statelog.Recovery) string {
 	case r.Lost > 0:
 		text += fmt.Sprintf(" The last %s that the mark knows of would be lost.", plural(int(r.Lost), "event"))
 	}
-	if r.Place != "" {
+	switch {
+	case r.Place != "" && r.Behind:
 		text += " Every approval that was not used yet and every lease of the organisation is taken back." +
 			" Other kernels that notice the same are recovered by themselves."
+	case r.Place != "":
+		text += " Other kernels go on by themselves."
 	}
 	if r.Rows == nil {
 		return text

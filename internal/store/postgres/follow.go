@@ -119,6 +119,19 @@ func numbered(set *restrict.Set, now *shared) error {
 	return nil
 }
 
+// compactedAs compares what a kernel's row says of its compaction with a set.
+func compactedAs(set *restrict.Set, kernel int32, own *single) error {
+	var h restrict.Hasher
+	p := compactionPlace(kernel)
+	d, there := set.Get(p.table, p.key)
+	if there != (own.through > 0) || there && d != intContent(&h, own.through, own.announced) {
+		return tampered(p, "changed")
+	}
+	return nil
+}
+
+const compactionStored = "SELECT through, announced FROM kernels WHERE id = $1"
+
 // freshSet is what restricts in a database in which nothing was written yet.
 func freshSet() *restrict.Set {
 	var h restrict.Hasher

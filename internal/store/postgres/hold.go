@@ -301,6 +301,9 @@ func (heldError) Error() string { return "the kernel's name is in use" }
 
 func errHeld() error { return heldError{} }
 
+// NameInUse reports whether an error says that another process holds the kernel's name.
+func NameInUse(err error) bool { return errors.Is(err, errHeld()) }
+
 // root reads the hashes that growing the tree needs.
 func (w *writer) root(ctx context.Context, c *pgx.Conn, k int32, e *edge) error {
 	levels := e.lacks()

@@ -156,9 +156,18 @@ func (s *Store) LogCompacted(ctx context.Context) (out kernel.Compacted, err err
 	return out, err
 }
 
-// LogRemove implements kernel.Store. A partition all of whose events were compacted goes as a whole.
+// LogRemove implements kernel.Store. A partition all of whose events were compacted goes as a whole. What the kernel's row
+// says of the compaction has to be what its log records: else events would go that were not given up.
 func (s *Store) LogRemove(ctx context.Context, limit int) (left int64, err error) {
 	err = s.do(ctx, "remove events", func(ctx context.Context, c *pgx.Conn) error {
+		var own single
+		err := c.QueryRow(ctx, compactionStored, s.writes.held.kernel).Scan(&own.through, &own.announced)
+		if err == nil {
+			err = s.doubt(compactedAs(s.writes.set, s.writes.held.kernel, &own))
+		}
+		if err != nil {
+			return err
+		}
 		return c.QueryRow(ctx, "SELECT remove($1, $2, $3)", s.writes.held.kernel, s.writes.held.fence, limit).Scan(&left)
 	})
 	return left, err

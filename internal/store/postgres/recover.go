@@ -147,6 +147,9 @@ func (w *writer) resetRows(ctx context.Context, plan *marked.Plan, now *marked.S
 		if logged, err = w.logs(ctx, ids); err != nil {
 			return err
 		}
+		for i := range events { // they are about to be, and one of them may record the use of a reviewer's statement
+			logged[events[i].ID] = true
+		}
 	}
 	t, err := w.perform(ctx, rows, func(_ *world, d *deeds) error {
 		d.anew = repair != nil

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,6 +30,12 @@ func (e *ownerError) Error() string {
 }
 
 func (*ownerError) Unwrap() error { return kernel.ErrTampered }
+
+// OwnerMends reports whether an error says what only the owner of the schema can set right, with the statement.
+func OwnerMends(err error) bool {
+	_, is := errors.AsType[*ownerError](err)
+	return is
+}
 
 // ownerMends returns the error of what only the owner of the schema can set right.
 func ownerMends(sql, what string, args ...any) error {
@@ -58,8 +65,7 @@ func (w *writer) lookAtAll(ctx context.Context) (*world, *shared, error) {
 		return nil, nil, err
 	}
 	own := single{wall: now.wall, version: now.stateVersion}
-	err = w.conn.QueryRow(ctx, "SELECT through, announced FROM kernels WHERE id = $1", w.held.kernel).Scan(&own.through,
-		&own.announced)
+	err = w.conn.QueryRow(ctx, compactionStored, w.held.kernel).Scan(&own.through, &own.announced)
 	if err != nil {
 		return nil, nil, err
 	}

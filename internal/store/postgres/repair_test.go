@@ -111,7 +111,7 @@ func (m *markedKernel) fill(n string) {
 }
 
 // Rows of each kind are edited by hand. What the logs say is made again, what would let something pass is taken back,
-// and all kernels go on by themselves. Tables that nobody edited stay as they are.
+// and all kernels go on by themselves. Tables without an edit stay as they are.
 func TestEditedRowsAreRepaired(t *testing.T) {
 	a, b := restricted(t, nil)
 	a.close()
@@ -389,5 +389,63 @@ func TestABlockedKernelLetsRecover(t *testing.T) {
 			pgtest.Exec(t, a.o.Schema, "INSERT INTO latches SELECT * FROM saved_latches")
 			goesOn(t, a.Store, "a-goes-on")
 		})
+	}
+}
+
+// What a kernel's own row says of its compaction is compared where all else is: else events would be removed that are
+// not given up.
+func TestACompactionEditedByHand(t *testing.T) {
+	o := pgtest.Options(t, "k")
+	s := pgtest.Open(t, o)
+	for _, id := range []string{"e1", "e2", "e3"} {
+		commit(t, s, value(id))
+	}
+	pgtest.Exec(t, o.Schema, "UPDATE kernels SET through = 2, announced = 3")
+	if _, err := s.LogRemove(t.Context(), 10); !errors.Is(err, kernel.ErrTampered) {
+		t.Errorf("it removes events: %v", err)
+	}
+	if leaves, err := s.LogLeaves(t.Context(), 0, 9); err != nil || len(leaves) != 3 {
+		t.Errorf("%d events are left, %v", len(leaves), err)
+	}
+	pgtest.Exec(t, o.Schema, "UPDATE kernels SET through = 0, announced = 0")
+	goesOn(t, s, "e4")
+	pgtest.Exec(t, o.Schema, "UPDATE kernels SET through = 2, announced = 3")
+	if _, err := s.Commit(t.Context(), value("e5")); !errors.Is(err, kernel.ErrTampered) {
+		t.Errorf("a commit answers %v", err)
+	}
+}
+
+// A reviewer's statement that orders a recovery is used once, by the event of the recovery: also where that was cut off
+// by a crash, and a process that starts writes it.
+func TestTheStatementOfARecoveryIsUsedOnce(t *testing.T) {
+	for _, crash := range []bool{false, true} {
+		a, _ := restricted(t, nil)
+		restore := save(t, a.o.Schema)
+		a.must(use("open"))
+		a.close()
+		restore()
+		a = a.again()
+		const used = highwater.Statement + "order-1"
+		err := a.Recover(t.Context(), nil, func(now marked.Stand) (d marked.Decision, err error) {
+			d.Event = phases.Event{ID: "recovered", Type: phases.EventRecovery, Time: storetest.T0}
+			d.Mark = &highwater.State{Store: now.Mark.Store, Epoch: now.Mark.Epoch + 1, Head: now.Database,
+				Uses: map[string]highwater.Use{used: {ID: used, Event: "recovered", Until: time.Now().Add(time.Hour).Unix()}},
+				Recovery: &highwater.Recovery{Size: now.Database.Size,
+					Body: `{"id":"recovered","type":"recovery","time":"2026-01-01T00:00:00Z"}`}}
+			if crash {
+				d.Event.ID = ""
+			}
+			return d, nil
+		})
+		if (err != nil) != crash {
+			t.Fatalf("crash %v: %v", crash, err)
+		}
+		a.close()
+		a = a.again()
+		a.must(batch("on"))
+		if es, err := a.Events(t.Context(), wire.Query{ID: "recovered"}); err != nil || len(es) != 1 {
+			t.Errorf("crash %v: %+v, %v", crash, es, err)
+		}
+		storetest.CheckLog(t, a.Store)
 	}
 }

@@ -207,6 +207,7 @@ func (w *writer) settle(ctx context.Context) error {
 	return w.alone(ctx, &n, func(_ *world, d *deeds) error {
 		if recovery != nil {
 			d.add(nil, *recovery)
+			logged[recovery.ID] = true // it may record the use of a reviewer's statement
 		}
 		err := marked.Settle(st, time.Now(), settler{d, logged})
 		if err == nil && recovery != nil {

@@ -565,11 +565,14 @@ func (w *writer) look(ctx context.Context, n *needs) (*world, error) {
 	var own single
 	world := newWorld(w.held.kernel, nil, single{})
 	b.Queue("SELECT " + sharedColumns + " FROM lock_shared() s").QueryRow(now.scan)
-	b.Queue("SELECT through, announced FROM kernels WHERE id = $1", w.held.kernel).QueryRow(func(r pgx.Row) error {
+	b.Queue(compactionStored, w.held.kernel).QueryRow(func(r pgx.Row) error {
 		return r.Scan(&own.through, &own.announced)
 	})
 	b.Queue(changesAfter, w.version).Query(func(rows pgx.Rows) error {
 		set, err := followed(w.version, w.set, &now, rows)
+		if err == nil {
+			err = compactedAs(set, w.held.kernel, &own)
+		}
 		if err == nil {
 			own.wall, own.version = now.wall, now.stateVersion
 			*world = *newWorld(w.held.kernel, set, own)
