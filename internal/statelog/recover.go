@@ -22,12 +22,12 @@ import (
 
 // Recovery is what a recovery of belay.db is about, or of what a kernel has in PostgreSQL.
 type Recovery struct {
-	Store    string `json:"store"`          // the state directory's name in the statements of reviewers
-	Place    string `json:"place,omitzero"` // PostgreSQL, its schema and the kernel; "" for belay.db
-	Mark     string `json:"mark"`           // head that the mark says: number of events and root hash; "none"
-	Database string `json:"database"`       // head of the log
+	Store    string `json:"store"`           // the state directory's name in the statements of reviewers
+	Place    string `json:"place,omitzero"`  // PostgreSQL, its schema and the kernel; "" for belay.db
+	Mark     string `json:"mark"`            // head that the mark says: number of events and root hash; "none"
+	Database string `json:"database"`        // head of the log
 	Behind   bool   `json:"behind,omitzero"` // the database went back, or the mark is of no use
-	Lost     int64  `json:"lost,omitzero"`  // events that the mark knows of and the database does not hold
+	Lost     int64  `json:"lost,omitzero"`   // events that the mark knows of and the database does not hold
 	// the database is a copy of the log, which has all events: belay.db is forwarded to it, and sends again what is lost
 	Forwarded bool `json:"forwarded,omitzero"`
 	// what the mark and the database say of the rows that all kernels share; "" where nothing is shared

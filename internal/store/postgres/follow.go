@@ -255,6 +255,9 @@ func (s *Store) look(ctx context.Context, c beginner, version int64, set *restri
 		if set, err = loadRows(ctx, tx, &now); err == nil {
 			err = recorded(set, &now)
 		}
+		if t := tamperedOf(err); t != nil {
+			err = s.named(t, set, now.version)
+		}
 	} else {
 		var rows pgx.Rows
 		if rows, err = tx.Query(ctx, changesAfter, version); err == nil {

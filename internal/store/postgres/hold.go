@@ -74,6 +74,9 @@ func (w *writer) prepared(ctx context.Context) error {
 
 // disbelieve has all rows that restrict compared before the next is believed.
 func (w *writer) disbelieve() {
+	if w.set != nil {
+		w.store.disbelieved.Store(&rows{w.version, w.set})
+	}
 	w.set = nil
 	w.store.sets.forget()
 }

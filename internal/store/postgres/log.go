@@ -226,7 +226,11 @@ func (s *Store) Restrictions(ctx context.Context) (out kernel.Restrictions, err 
 func (s *Store) named(t *kernel.Tampered, set *restrict.Set, version int64) *kernel.Tampered {
 	want, ok := s.sets.at(version)
 	if !ok {
-		return t
+		was := s.disbelieved.Load()
+		if was == nil || was.version != version {
+			return t
+		}
+		want = was.set
 	}
 	if changes := restrict.Diff(want, set, kernel.MaxTamperedRows); len(changes) > 0 {
 		t.Tables = nil

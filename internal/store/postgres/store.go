@@ -26,7 +26,10 @@ type Store struct {
 	pool   *pgxpool.Pool // of connections that only read
 	sets   sets
 
-	doubts   atomic.Bool               // a reader has found rows that are not those that the log records
+	doubts atomic.Bool // a reader has found rows that are not those that the log records
+	// disbelieved are the rows as they were last believed, by which those that were edited are named
+	disbelieved atomic.Pointer[rows]
+
 	bare     atomic.Pointer[error]     // why there is no mark outside of the database although one is wanted
 	compared atomic.Pointer[time.Time] // when Probe last compared all rows that restrict, and they were right
 
