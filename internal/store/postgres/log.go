@@ -156,8 +156,8 @@ func (s *Store) LogCompacted(ctx context.Context) (out kernel.Compacted, err err
 	return out, err
 }
 
-// LogRemove implements kernel.Store. A partition all of whose events were compacted goes as a whole. What the kernel's row
-// says of the compaction has to be what its log records: else events would go that were not given up.
+// LogRemove implements kernel.Store. A partition all of whose events were compacted goes as a whole. What the kernel's
+// row says of the compaction has to be what its log records: else events would go that were not given up.
 func (s *Store) LogRemove(ctx context.Context, limit int) (left int64, err error) {
 	err = s.do(ctx, "remove events", func(ctx context.Context, c *pgx.Conn) error {
 		var own single

@@ -274,7 +274,8 @@ func TestOneRecoveryForBoth(t *testing.T) {
 	pgtest.Exec(t, a.o.Schema, "DELETE FROM latches")
 	a = a.again()
 	stand, err := a.repairs(advice, "recovered")
-	if err != nil || stand.Wrong == nil || stand.Repair == nil || !reflect.DeepEqual(stand.Repair.Tables, []string{"latches"}) {
+	if err != nil || stand.Wrong == nil || stand.Repair == nil ||
+		!reflect.DeepEqual(stand.Repair.Tables, []string{"latches"}) {
 		t.Fatalf("%+v, %v", stand, err)
 	}
 	a.wantTakenBack("open", "unused", "l")
@@ -351,7 +352,8 @@ func TestARepairThatIsRefusedChangesNothing(t *testing.T) {
 		if !errors.Is(err, no) {
 			t.Fatal(err)
 		}
-		if err = a.Recover(t.Context(), func() (marked.Advice, error) { return marked.Advice{}, no }, nil); !errors.Is(err, no) {
+		err = a.Recover(t.Context(), func() (marked.Advice, error) { return marked.Advice{}, no }, nil)
+		if !errors.Is(err, no) {
 			t.Fatal(err)
 		}
 		if now, err := a.Restrictions(t.Context()); err != nil || now.Found != found.Found || now.Seq != found.Seq {

@@ -110,8 +110,8 @@ func (s *Store) do(ctx context.Context, op string, f func(context.Context, *pgx.
 	return nil
 }
 
-// doubt has the writer compare all rows anew, where an error says that one of them was edited: it gives the kernel's name
-// back then, to those who recover. It returns the error.
+// doubt has the writer compare all rows anew, where an error says that one of them was edited: it gives the kernel's
+// name back then, to those who recover. It returns the error.
 func (s *Store) doubt(err error) error {
 	if errors.Is(err, kernel.ErrTampered) {
 		s.doubts.Store(true)
