@@ -21,7 +21,8 @@ func (s *Server) onlyOwn(r *http.Request) bool {
 		!slices.Contains(roles, client.RoleReview) && statelog.Of(s.host.Log()).Shared()
 }
 
-// mayKnow is approvals.ErrUnknown for an item that another kernel asked about, if the caller sees only the tenant's own.
+// mayKnow is approvals.ErrUnknown for an item that another kernel asked about, if the caller sees only the tenant's
+// own.
 func (s *Server) mayKnow(r *http.Request, item string) error {
 	if !s.onlyOwn(r) {
 		return nil

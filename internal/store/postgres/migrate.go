@@ -28,10 +28,9 @@ type Migrated struct {
 	owns ownership
 }
 
-// Migrate makes the schema, or brings it up to date. It needs a role that owns the schema. Where there is none, the role
-// also needs to be able to make one.
-// Several may run at once: one does the work. A schema of a newer belay, and one that was migrated by halves, are
-// refused.
+// Migrate makes the schema, or brings it up to date. It needs a role that owns the schema. Where there is none, the
+// role also needs to be able to make one. Several may run at once: one does the work. A schema of a newer belay, and
+// one that was migrated by halves, are refused.
 func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	if o.Kernel == "" {
 		o.Kernel = "migrate" // which takes no name
