@@ -229,7 +229,7 @@ func (r *repairer) compaction(ctx context.Context) error {
 	var through, announced int64
 	_, err = pgx.ForEachRow(rows, []any{&name, &through, &announced}, func() error {
 		want, known := r.advice.Compactions[name]
-		if !known || want.Through == through && want.Event == announced || want.Apart && through == 0 && announced == 0 {
+		if !known || !miscompacted(want, through, announced) {
 			return nil
 		}
 		return ownerMends(fmt.Sprintf("UPDATE %s SET through = %d, announced = %d WHERE name = '%s'", r.table("kernels"),
@@ -240,4 +240,10 @@ func (r *repairer) compaction(ctx context.Context) error {
 		r.out.AddAccepted("what was compacted, as the logs say")
 	}
 	return err
+}
+
+// miscompacted reports whether a row says something else of a compaction than the log.
+func miscompacted(want marked.Compaction, through, announced int64) bool {
+	kept := want.Apart && through == 0 && announced == 0 // the database has all of the log
+	return !kept && (want.Through != through || want.Event != announced)
 }
