@@ -26,8 +26,8 @@ func blockOf(t *testing.T, text string) string {
 	return ""
 }
 
-// A base backup of the whole server is restored that is older than what was acknowledged, by the commands of the page. A
-// kernel that starts notices it, and so does one that runs and has only seen what another one did. Both are blocked
+// A base backup of the whole server is restored that is older than what was acknowledged, by the commands of the page.
+// A kernel that starts notices it, and so does one that runs and has only seen what another one did. Both are blocked
 // until they are recovered, and what was used since the backup stays used.
 func TestARestoredBaseBackup(t *testing.T) {
 	server, o := pgtest.NewOwn(t, "k")

@@ -57,7 +57,8 @@ func (w *writer) lookAtAll(ctx context.Context) (*world, *shared, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := w.conn.Exec(ctx, "SELECT set_mark($1, $2, $3)", w.held.kernel, w.held.fence, w.guarded.store); err != nil {
+	h := &w.held
+	if _, err := w.conn.Exec(ctx, "SELECT set_mark($1, $2, $3)", h.kernel, h.fence, w.guarded.store); err != nil {
 		return nil, nil, err
 	}
 	set, err := loadRows(ctx, w.conn, now)
@@ -232,8 +233,9 @@ func (r *repairer) compaction(ctx context.Context) error {
 		if !known || !miscompacted(want, through, announced) {
 			return nil
 		}
-		return ownerMends(fmt.Sprintf("UPDATE %s SET through = %d, announced = %d WHERE name = '%s'", r.table("kernels"),
-			want.Through, want.Event, strings.ReplaceAll(name, "'", "''")), "the compaction of kernel %s is stored as up to event %d, and its log says %d", name, through,
+		sql := fmt.Sprintf("UPDATE %s SET through = %d, announced = %d WHERE name = '%s'", r.table("kernels"), want.Through,
+			want.Event, strings.ReplaceAll(name, "'", "''"))
+		return ownerMends(sql, "the compaction of kernel %s is stored as up to event %d, and its log says %d", name, through,
 			want.Through)
 	})
 	if err == nil {

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,7 +121,7 @@ func TestRepairedValues(t *testing.T) {
 	if got == nil || got.version != r.highest() || r.step.single.version != r.highest() || string(got.value) != "v" {
 		t.Errorf("%+v, the last version is %d", got, r.step.single.version)
 	}
-	if !slices.ContainsFunc(r.out.Accepted, func(s string) bool { return strings.Contains(s, "a budget may begin anew") }) {
+	if !strings.Contains(strings.Join(r.out.Accepted, "\n"), "a budget may begin anew") {
 		t.Errorf("%q", r.out.Accepted)
 	}
 }
@@ -149,7 +148,8 @@ func TestCompactionsThatDiffer(t *testing.T) {
 	p := compactionPlace(1)
 	e.Put(p.table, p.key, intContent(&h, 3, 5))
 	set := e.Set()
-	for own, want := range map[single]bool{{through: 3, announced: 5}: true, {through: 4, announced: 5}: false, {}: false} {
+	for own, want := range map[single]bool{
+		{through: 3, announced: 5}: true, {through: 4, announced: 5}: false, {}: false} {
 		if err := compactedAs(set, 1, &own); (err == nil) != want || err != nil && !errors.Is(err, kernel.ErrTampered) {
 			t.Errorf("%+v: %v", own, err)
 		}

@@ -87,8 +87,8 @@ func encodeDeltas(list []delta) []byte {
 	return out
 }
 
-// repairedRows is what the column changes.rows holds where a repair does not know what the rows were before: who follows
-// reads all of them anew.
+// repairedRows is what the column changes.rows holds where a repair does not know what the rows were before: who
+// follows reads all of them anew.
 func repairedRows() []byte { return []byte{0xff} }
 
 func errDeltas() error {
