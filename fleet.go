@@ -58,6 +58,15 @@ func (b *Belay) Changed() <-chan struct{} {
 	return nil
 }
 
+// StoreAway returns a channel that is closed when the store of kernels that share one cannot be reached, also if that
+// is so now. It is nil where that is not known.
+func (b *Belay) StoreAway() <-chan struct{} {
+	if s, ok := b.storage.Engine().(interface{ Unreachable() <-chan struct{} }); ok {
+		return s.Unreachable()
+	}
+	return nil
+}
+
 // ShareDenials tells other kernels at once what was denied here for all of them. A host that was opened with hooks does
 // so by itself within a second. The error is kernel.ErrUnavailable, or of class tiers.PolicyUnusable.
 func (b *Belay) ShareDenials(ctx context.Context) error {

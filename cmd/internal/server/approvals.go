@@ -119,6 +119,9 @@ func (s *Server) approval(w http.ResponseWriter, r *http.Request) {
 // changing is a host whose store other kernels share. They do not tell this daemon what they change.
 type changing interface{ Changed() <-chan struct{} }
 
+// awaying is a host that knows when its store cannot be reached.
+type awaying interface{ StoreAway() <-chan struct{} }
+
 // elsewhere returns a channel that is closed when another kernel may have changed something; nil where there is none.
 func (s *Server) elsewhere() <-chan struct{} {
 	if h, ok := s.host.(changing); ok {

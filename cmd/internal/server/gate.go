@@ -19,6 +19,8 @@ type gate struct {
 	patience time.Duration
 	share    *Share // of the turns that all users of a machine have; nil: this server has the processors for itself
 
+	away func() <-chan struct{} // closed while nothing can be recorded: who has a turn may keep it; nil: not known
+
 	waiting, decided, refused atomic.Int64
 
 	turnedAway atomic.Int64 // refusals that are recorded, and the end of their overload is not
@@ -80,10 +82,14 @@ func (g *gate) enter(ctx context.Context, size int) (leave func(), ok bool) {
 // place waits until over for a place among the running ones, and before that among the large ones, where large is not
 // nil. With a nil over it does not wait.
 func (g *gate) place(ctx context.Context, large chan struct{}, over <-chan time.Time) bool {
-	if large != nil && !put(ctx, large, over) {
+	var away <-chan struct{}
+	if g.away != nil && over != nil {
+		away = g.away()
+	}
+	if large != nil && !put(ctx, large, over, away) {
 		return false
 	}
-	if put(ctx, g.slots, over) {
+	if put(ctx, g.slots, over, away) {
 		return true
 	}
 	if large != nil {
@@ -100,8 +106,8 @@ func (g *gate) giveUp(large chan struct{}) {
 	}
 }
 
-// put takes one of the places, and waits for it until over, or not at all where that is nil.
-func put(ctx context.Context, places chan struct{}, over <-chan time.Time) bool {
+// put takes one of the places, and waits for it until over or away, or not at all where over is nil.
+func put(ctx context.Context, places chan struct{}, over <-chan time.Time, away <-chan struct{}) bool {
 	select {
 	case places <- struct{}{}:
 		return true
@@ -114,6 +120,7 @@ func put(ctx context.Context, places chan struct{}, over <-chan time.Time) bool 
 	case places <- struct{}{}:
 		return true
 	case <-over:
+	case <-away:
 	case <-ctx.Done():
 	}
 	return false

@@ -185,6 +185,9 @@ func Open(host Host, o Options) (*Server, error) {
 		health: newHealth(host), logs: newReconciler(o.LogDir)}
 	server.log = server.o.Logger
 	server.gate = newGate(server.o.Running, server.o.Queue, server.o.Patience)
+	if h, ok := host.(awaying); ok {
+		server.gate.away = h.StoreAway
+	}
 	if o.Tenant != nil {
 		server.errands, server.inflight = make(chan struct{}, mostErrands), newInflight()
 		server.unread, server.pace = make(chan struct{}, mostUnread), make(chan struct{}, 1)

@@ -115,6 +115,9 @@ func troubled(ctx context.Context, err error) error {
 	return err
 }
 
+// Unreachable returns a channel that is closed when the database cannot be reached, also if that is so now.
+func (s *Store) Unreachable() <-chan struct{} { return s.circuit.now().lasts.Done() }
+
 // unreachable reports whether an error says that there was no answer, or none from a database that can be used now.
 func unreachable(err error) bool {
 	if code := refusal(err); code != "" {
