@@ -37,7 +37,8 @@ func TestStandingsOfManyLogs(t *testing.T) {
 		a, b []kernel.Batch
 		want string // the ids of the latches that stand
 	}{
-		"one each":             {[]kernel.Batch{named("a1", "r", "s", person, t0)}, []kernel.Batch{named("b1", "r", "t", person, t0)}, "a1 b1"},
+		"one each": {[]kernel.Batch{named("a1", "r", "s", person, t0)},
+			[]kernel.Batch{named("b1", "r", "t", person, t0)}, "a1 b1"},
 		"ended in its own log": {[]kernel.Batch{named("a1", "r", "s", person, t0), ends("a2", "r", "s", "")}, nil, ""},
 		"ended by another kernel": {[]kernel.Batch{named("a1", "r", "s", person, t0)},
 			[]kernel.Batch{ends("b1", "r", "s", "a1")}, ""},

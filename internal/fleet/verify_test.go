@@ -436,7 +436,8 @@ func TestManyDenialsAreCounted(t *testing.T) {
 			Time: t0, Type: phases.EventNotice, Decision: kernel.DecisionDeniedForAll, Output: note}}}); err != nil {
 			t.Fatal(err)
 		}
-		o.denials = append(o.denials, postgres.Denial{ID: int64(n), Kernel: 2, By: "b", Seq: 2, Body: fmt.Append(nil, "b", n)})
+		o.denials = append(o.denials,
+			postgres.Denial{ID: int64(n), Kernel: 2, By: "b", Seq: 2, Body: fmt.Append(nil, "b", n)})
 	}
 	r, _ := verify(t, o, known)
 	if n := len(r.Shared.Denials); n != 101 || r.Shared.Denials[100] != "and 150 more events deny something of which "+

@@ -130,8 +130,8 @@ func (w *writer) fits(ctx context.Context) error {
 	return nil
 }
 
-// present is ready for those who decide. To forward a log takes the name, and nothing of what was seen may be gone: what
-// is sent again would hide that.
+// present is ready for those who decide. To forward a log takes the name, and nothing of what was seen may be gone:
+// what is sent again would hide that.
 func (w *writer) present(ctx context.Context) error {
 	if w.store.o.Forwarding {
 		return w.noticing(ctx, w.named)
