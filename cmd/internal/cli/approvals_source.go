@@ -99,7 +99,8 @@ func approvalFailure(err error) error {
 		return failureBy(err,
 			"`belay approvals deny ID` answers it; the agent can ask again without repeating the secret there.")
 	case errors.Is(err, approvals.ErrUnsound):
-		return failureBy(err, "It is neither shown nor decided. `belay doctor` lists such items; the log says why.")
+		return failureBy(err,
+			"It is neither shown nor decided. `belay events query --type approval --decision unsound` says why.")
 	case errors.As(err, &p) && p.Code == wire.CodeSignature, errors.Is(err, approvals.ErrSignature):
 		return failureBy(err, "`belay reviewer list` shows whose decisions count.")
 	case errors.As(err, &p) && p.Code == wire.CodeConflict, errors.Is(err, approvals.ErrDecided),

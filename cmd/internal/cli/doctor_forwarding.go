@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/belay-hooks/belay/client/wire"
@@ -29,13 +30,17 @@ func examineForwarding(f *wire.Forwarding, now time.Time) finding {
 	case f.State == wire.ForwardingFull:
 		return red("FULL: every action is blocked; ",
 			"Bring PostgreSQL back, or raise store.postgres.keep and start belay anew.")
-	case f.Filled() >= wire.BacklogWarns:
-		out.Status = "warn"
-		out.Advice = "When it is full every action is blocked. Bring PostgreSQL back, or raise store.postgres.keep and start " +
-			"belay anew."
-	case f.State == wire.ForwardingAway:
-		out.Status = "warn"
-		out.Advice = "What needs a lease or an approval is blocked. belay tries once a second to reach PostgreSQL."
+	}
+	var advice []string
+	if f.State == wire.ForwardingAway {
+		advice = append(advice, "What needs a lease or an approval is blocked. belay tries once a second to reach PostgreSQL.")
+	}
+	if f.Filled() >= wire.BacklogWarns {
+		advice = append(advice, "When it is full every action is blocked. Bring PostgreSQL back, or raise store.postgres.keep "+
+			"and start belay anew.")
+	}
+	if len(advice) > 0 {
+		out.Status, out.Advice = "warn", strings.Join(advice, " ")
 	}
 	return out
 }

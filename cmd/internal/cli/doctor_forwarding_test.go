@@ -28,7 +28,7 @@ func TestRowOfForwarding(t *testing.T) {
 		"80 per cent": {func(f *wire.Forwarding) { f.Bytes = keep*80/100 + 1 }, "warn: 1 234 events", "store.postgres.keep"},
 		"away":        {func(f *wire.Forwarding) { f.State = wire.ForwardingAway }, "warn: 1 234 events", "once a second"},
 		"away and 80 per cent": {func(f *wire.Forwarding) { f.State, f.Bytes = wire.ForwardingAway, keep*9/10 },
-			"warn: 1 234 events", "When it is full"},
+			"warn: 1 234 events", "to reach PostgreSQL. When it is full"},
 		"full":   {func(f *wire.Forwarding) { f.State, f.Bytes = wire.ForwardingFull, keep+1 }, "fail: FULL: every action", "keep"},
 		"forked": {func(f *wire.Forwarding) { f.State = wire.ForwardingForked }, "fail: FORKED: ", "starts anew"},
 		"lost":   {func(f *wire.Forwarding) { f.State = wire.ForwardingLost }, "fail: LOST: ", "belay recover"},

@@ -45,7 +45,11 @@ func (a *App) examineKernel(ctx context.Context, dir string, shared bool) (out d
 			return out
 		case c != nil:
 			defer c.Close()
-			return append(a.examineDecider(ctx, c, dir), a.examineMarkBeside(ctx, dir)...)
+			out = a.examineDecider(ctx, c, dir)
+			if unsound, ok := examineAside(ctx, c); !ok {
+				out = append(out, unsound)
+			}
+			return append(out, a.examineMarkBeside(ctx, dir)...)
 		}
 	}
 	host, err := belay.Open(ctx, dir, belay.Options{Logger: a.logger(), Compiler: a.Compiler, Signatures: sigstore.New})

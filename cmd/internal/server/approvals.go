@@ -216,7 +216,7 @@ func (s *Server) refuseDecision(w http.ResponseWriter, r *http.Request, err erro
 // nothing of it.
 func unsoundProblem(err error) wire.ProblemBody {
 	p := wire.ProblemBody{Code: wire.CodeConflict, Message: approvals.ErrUnsound.Error(),
-		Hint: "It is neither shown nor decided. `belay doctor` lists such items; the log says why."}
+		Hint: "It is neither shown nor decided. `belay events query --type approval --decision unsound` says why."}
 	if f := phases.FaultOf(err); f != nil {
 		p.Message = f.Text
 	}
