@@ -80,9 +80,10 @@ func (e *edge) put(h tlog.Hash) {
 	}
 }
 
-// same reports whether two edges are of the same tree, as far as their last rows tell.
+// same reports whether two edges are of the same tree. The last row alone does not tell: it is empty where the rows
+// before it are just full.
 func (e *edge) same(other *edge) bool {
-	return e.size == other.size && slices.Equal(e.tail, other.tail)
+	return e.size == other.size && slices.Equal(e.tail, other.tail) && e.root() == other.root()
 }
 
 // root returns the root hash of the tree.

@@ -59,3 +59,26 @@ func TestEdgeGrowsTheTree(t *testing.T) {
 		}
 	}
 }
+
+// Two logs of one size are told apart where the last row of their trees is empty, too.
+func TestEdgesOfOtherTreesAreNotTheSame(t *testing.T) {
+	empty := 0
+	a, err := newEdge(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := a.clone()
+	for n := range 100 {
+		a.add(fmt.Append(nil, "a", n))
+		b.add(fmt.Append(nil, "b", n))
+		if len(a.tail) == 0 {
+			empty++
+		}
+		if a.same(b) || !a.same(a.clone()) {
+			t.Errorf("%d events: a is b: %v, a is a: %v", n+1, a.same(b), a.same(a.clone()))
+		}
+	}
+	if empty == 0 {
+		t.Error("no last row was empty")
+	}
+}

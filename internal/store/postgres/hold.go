@@ -448,12 +448,13 @@ func (w *writer) resolve(t *attempt) (written bool, err error) {
 			written, err = w.answerOfOthers(ctx, t)
 		}
 		cancel()
-		w.dropBroken()
 		if err == nil || errors.Is(err, kernel.ErrRollback) {
+			w.dropBroken()
 			return written, err
 		}
-		if wait > retryFirst || unanswered(err) {
-			w.failed(err)
+		w.drop() // the next try connects anew
+		if (wait > retryFirst || unanswered(err)) && !w.store.o.Forwarding {
+			w.store.circuit.open(err) // whatever the reason: nothing else is decided meanwhile
 		}
 		select {
 		case <-w.store.stop:

@@ -80,10 +80,14 @@ func (w *writer) send(d *draft, behind bool) {
 	if !d.sent {
 		return
 	}
+	// A server that reads no more: the answer in front of this group may come, and bound nothing here from then on.
+	_ = c.SetWriteDeadline(time.Now().Add(w.store.o.StatementTimeout + 5*time.Second))
 	message := d.events.message(&w.held, &d.attempt)
 	if _, err := message.WriteTo(c); err != nil {
 		_ = c.Close() // no answer comes
+		return
 	}
+	_ = c.SetWriteDeadline(time.Time{})
 }
 
 // await has the answer to a draft read, when those before it have theirs.
@@ -179,7 +183,7 @@ func (f *flow) due() bool {
 	case len(f.onWay) == 0:
 		return true
 	default:
-		return f.follows() && n >= f.half()
+		return f.follows() && (n >= f.half() || f.next.full())
 	}
 }
 
@@ -218,7 +222,7 @@ func (f *flow) inform() {
 // anything left to do.
 func (f *flow) wait() bool {
 	d := f.onWay[0]
-	if f.requests != nil && len(f.onWay) < maxOnWay && f.follows() {
+	if f.requests != nil && len(f.onWay) < maxOnWay && f.follows() && !f.next.full() {
 		need := max(1, f.half()-len(f.next.group))
 		f.store.need.Store(int64(need))
 		if len(f.requests) >= need {
