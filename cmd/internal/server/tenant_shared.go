@@ -34,35 +34,57 @@ func (s *Server) mayKnow(r *http.Request, item string) error {
 	return err
 }
 
-// approvalsFor lists items for a caller.
+// approvalsFor lists items for a caller. Those of others take no place in the list: it looks on until it is full.
 func (s *Server) approvalsFor(r *http.Request) func(context.Context, approvals.Query) ([]approvals.Item, error) {
 	if !s.onlyOwn(r) {
 		return s.host.Approvals
 	}
 	return func(ctx context.Context, q approvals.Query) (own []approvals.Item, err error) {
-		all, err := s.host.Approvals(ctx, q)
-		for i := range all {
-			known, err := statelog.Of(s.host.Log()).Asked(ctx, all[i].ID)
-			if err != nil {
-				return nil, err
+		most := q.EffectiveLimit()
+		for {
+			all, err := s.host.Approvals(ctx, q)
+			if err != nil || len(all) == 0 {
+				return own, err
 			}
-			if known {
-				own = append(own, all[i])
+			for i := range all {
+				known, err := statelog.Of(s.host.Log()).Asked(ctx, all[i].ID)
+				if err != nil {
+					return nil, err
+				}
+				if !known {
+					continue
+				}
+				if own = append(own, all[i]); len(own) == most {
+					return own, nil
+				}
 			}
+			q.Before, q.Limit = all[len(all)-1].ID, approvals.MaxLimit
 		}
-		return own, err
 	}
 }
 
-// leasesFor lists leases for a caller: one that admits every credential is the tenant's, too.
+// leasesFor lists leases for a caller: one that admits every credential is the tenant's, too. It looks on as
+// approvalsFor does.
 func (s *Server) leasesFor(r *http.Request) func(context.Context, leases.Query) ([]leases.View, error) {
 	if !s.onlyOwn(r) {
 		return s.host.Leases
 	}
-	return func(ctx context.Context, q leases.Query) ([]leases.View, error) {
-		all, err := s.host.Leases(ctx, q)
-		return slices.DeleteFunc(all, func(v leases.View) bool {
-			return v.Holder.Credential != "" && v.Holder.Credential != credential(r)
-		}), err
+	return func(ctx context.Context, q leases.Query) (own []leases.View, err error) {
+		most := q.EffectiveLimit()
+		for {
+			all, err := s.host.Leases(ctx, q)
+			if err != nil || len(all) == 0 {
+				return own, err
+			}
+			for i := range all {
+				if by := all[i].Holder.Credential; by != "" && by != credential(r) {
+					continue
+				}
+				if own = append(own, all[i]); len(own) == most {
+					return own, nil
+				}
+			}
+			q.After, q.Limit = all[len(all)-1].ID, leases.MaxLimit
+		}
 	}
 }

@@ -3,8 +3,12 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
@@ -41,8 +45,11 @@ func (others) Approval(context.Context, string) (approvals.Item, error) {
 	return approvals.Item{ID: foreignItem, State: approvals.Pending}, nil
 }
 
-func (o others) Approvals(ctx context.Context, _ approvals.Query) ([]approvals.Item, error) {
+func (o others) Approvals(ctx context.Context, q approvals.Query) ([]approvals.Item, error) {
 	it, err := o.Approval(ctx, foreignItem)
+	if q.Before != "" && it.ID >= q.Before {
+		return nil, err
+	}
 	return []approvals.Item{it}, err
 }
 
@@ -50,7 +57,10 @@ func (others) Decide(context.Context, string, approvals.Decision) (approvals.Ite
 	return approvals.Item{ID: foreignItem, State: approvals.Approved}, false, nil
 }
 
-func (others) Leases(context.Context, leases.Query) ([]leases.View, error) {
+func (others) Leases(_ context.Context, q leases.Query) ([]leases.View, error) {
+	if q.After != "" {
+		return nil, nil
+	}
 	return []leases.View{{ID: "open"}, {ID: "own", Holder: leases.Holder{Credential: "uid 4242"}},
 		{ID: "foreign", Holder: leases.Holder{Credential: "uid 4243"}}}, nil
 }
@@ -85,6 +95,81 @@ func TestTenantsSeeTheirOwnOfASharedStore(t *testing.T) {
 		got = overPath(t, path, c.method, c.path, c.body, d.token(t, role))
 		if got.status != c.withToken || c.not != "" && !strings.Contains(got.body, c.not) {
 			t.Errorf("root, %s %s: %d %.300s", c.method, c.path, got.status, got.body)
+		}
+	}
+}
+
+// crowd is a host in whose store a tenant's own items and leases stand behind many of another user.
+type crowd struct {
+	server.Host
+	pages *int
+}
+
+const crowdSize = 2500
+
+func (c crowd) Approvals(ctx context.Context, q approvals.Query) ([]approvals.Item, error) {
+	*c.pages++
+	own, err := c.Host.Approvals(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var all []approvals.Item
+	for n := range crowdSize { // newest first, and newer than those of the host
+		if id := fmt.Sprintf("f%07d", crowdSize-n); q.Before == "" || id < q.Before {
+			all = append(all, approvals.Item{ID: id, State: approvals.Pending})
+		}
+	}
+	all = append(all, own...)
+	return all[:min(len(all), q.EffectiveLimit())], nil
+}
+
+func (c crowd) Leases(_ context.Context, q leases.Query) ([]leases.View, error) {
+	*c.pages++
+	var all []leases.View
+	for n := range crowdSize + 3 {
+		v := leases.View{ID: fmt.Sprintf("l%07d", n), Holder: leases.Holder{Credential: "uid 4243"}}
+		if n >= crowdSize {
+			v.Holder.Credential = "uid 4242"
+		}
+		if v.ID > q.After {
+			all = append(all, v)
+		}
+	}
+	return all[:min(len(all), q.EffectiveLimit())], nil
+}
+
+// A tenant's own items and leases are listed, however many of others stand before them, and no more than asked for.
+func TestTenantsListsAreNotFilledByOthers(t *testing.T) {
+	const uid = 4242
+	from, pages := uid, 0
+	_, config := reviewer(t)
+	_, path := asTenant(t, uid, &from, withConfig(config),
+		withBelay(func(o *belay.Options) { o.Store = amongOthers{memory.New()} }),
+		withHost(func(h server.Host) server.Host { return crowd{h, &pages} }))
+	for n := range 3 {
+		got := overPath(t, path, "POST", "/v1/invoke", asking(fmt.Sprint("git push ", n)), "")
+		if !strings.Contains(got.body, `"decision":"ask"`) {
+			t.Fatalf("%d %.300s", got.status, got.body)
+		}
+	}
+	for _, c := range []struct {
+		list, query      string
+		own, most, least int
+	}{
+		{"approvals", "", 3, 6, 3},
+		{"approvals", "?limit=2", 2, 6, 3},
+		{"approvals", "?limit=1000", 3, 6, 3},
+		{"leases", "", 3, 6, 3},
+		{"leases", "?limit=2", 2, 6, 3},
+	} {
+		pages = 0
+		got := overPath(t, path, "GET", "/v1/"+c.list+c.query, "", "")
+		var out map[string][]jsontext.Value
+		if err := json.Unmarshal([]byte(got.body), &out); err != nil || got.status != 200 {
+			t.Fatalf("%s%s: %d %.300s", c.list, c.query, got.status, got.body)
+		}
+		if n := len(out[c.list]); n != c.own || pages > c.most || pages < c.least {
+			t.Errorf("%s%s: %d of its own in %d looks: %.300s", c.list, c.query, n, pages, got.body)
 		}
 	}
 }
