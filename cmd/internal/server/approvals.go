@@ -247,13 +247,16 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 			wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting"})
 		return
 	}
-	item, err := s.enqueue(ctx, src, credential(r))
+	item, err := s.enqueue(ctx, r, src)
 	leave()
 	var malformed *malformedProposal
 	switch {
 	case errors.As(err, &malformed):
 		s.problem(w, r, http.StatusBadRequest,
 			wire.ProblemBody{Code: wire.CodeRequest, Message: phases.SafeText(err.Error(), 1<<10)})
+	case errors.Is(err, errProposedByAnother):
+		s.problem(w, r, http.StatusConflict,
+			wire.ProblemBody{Code: wire.CodeConflict, Message: err.Error(), Hint: "Their reviewer decides about it."})
 	case errors.Is(err, approvals.ErrQuota):
 		s.problem(w, r, http.StatusTooManyRequests,
 			wire.ProblemBody{Code: wire.CodeQuota, Message: err.Error(),
@@ -269,18 +272,27 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// errProposedByAnother says nothing of the item: it is another user's, with their session, and their reviewer's reason.
+var errProposedByAnother = errors.New("another user of the shared store has proposed the same")
+
 // malformedProposal is an error about what the caller sent.
 type malformedProposal struct{ error }
 
 // enqueue is all the work of a proposal. It runs in a turn of the caller's user: each part can take long.
-func (s *Server) enqueue(ctx context.Context, src []byte, credential string) (approvals.Item, error) {
+func (s *Server) enqueue(ctx context.Context, r *http.Request, src []byte) (approvals.Item, error) {
 	proposal, err := queue.DecodeProposal(src)
 	if err != nil {
 		return approvals.Item{}, &malformedProposal{err}
 	}
-	item, changed, err := s.host.Propose(ctx, proposal, credential)
+	item, changed, err := s.host.Propose(ctx, proposal, credential(r))
 	if changed {
 		err = errors.Join(err, s.Reload(ctx))
+	}
+	if err == nil {
+		err = s.mayKnow(r, item.ID)
+		if errors.Is(err, approvals.ErrUnknown) {
+			err = errProposedByAnother
+		}
 	}
 	return item, err
 }

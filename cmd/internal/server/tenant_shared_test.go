@@ -65,6 +65,12 @@ func (others) Leases(_ context.Context, q leases.Query) ([]leases.View, error) {
 		{ID: "foreign", Holder: leases.Holder{Credential: "uid 4243"}}}, nil
 }
 
+func (others) Propose(context.Context, approvals.Proposal, string) (approvals.Item, bool, error) {
+	return approvals.Item{ID: foreignItem, State: approvals.Denied,
+		By:       approvals.Requester{Session: "of alice", Credential: "uid 4243"},
+		Decision: &approvals.Decision{By: "her reviewer", Reason: "her reason"}}, false, nil
+}
+
 // Where kernels share a store, a user of system mode sees and decides no question of another user's kernel, and sees no
 // lease of another user. Root sees all.
 func TestTenantsSeeTheirOwnOfASharedStore(t *testing.T) {
@@ -97,6 +103,45 @@ func TestTenantsSeeTheirOwnOfASharedStore(t *testing.T) {
 			t.Errorf("root, %s %s: %d %.300s", c.method, c.path, got.status, got.body)
 		}
 	}
+}
+
+// A proposal that another user has made before is refused, and nothing is told of it. The tenant's own is told.
+func TestTenantsAreNotToldOfProposalsOfOthers(t *testing.T) {
+	const uid, proposal = 4242, `{"name":"h","module":"AGFzbQEAAAA=","reason":"so"}`
+	from := uid
+	_, config := reviewer(t)
+	shared := func(wrap func(server.Host) server.Host) string {
+		_, path := asTenant(t, uid, &from, withConfig(config), withHost(wrap),
+			withBelay(func(o *belay.Options) { o.Store = amongOthers{memory.New()} }))
+		return path
+	}
+	path := shared(func(h server.Host) server.Host { return others{h} })
+	got := overPath(t, path, "POST", "/v1/proposals", proposal, "")
+	if got.status != 409 || !strings.Contains(got.body, "another user") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	for _, secret := range []string{foreignItem, "alice", "4243", "her rea", "her rev"} {
+		if strings.Contains(got.body, secret) {
+			t.Errorf("%q is told: %s", secret, got.body)
+		}
+	}
+	path = shared(func(h server.Host) server.Host { return firstAsked{h} })
+	overPath(t, path, "POST", "/v1/invoke", asking("git push"), "")
+	if got = overPath(t, path, "POST", "/v1/proposals", proposal, ""); got.status != 200 ||
+		!strings.Contains(got.body, "uid 4242") {
+		t.Errorf("its own: %d %s", got.status, got.body)
+	}
+}
+
+// firstAsked is a host that takes each proposal for the one that was made first.
+type firstAsked struct{ server.Host }
+
+func (f firstAsked) Propose(ctx context.Context, _ approvals.Proposal, _ string) (approvals.Item, bool, error) {
+	list, err := f.Approvals(ctx, approvals.Query{})
+	if err != nil || len(list) != 1 {
+		return approvals.Item{}, false, fmt.Errorf("%d items, %w", len(list), err)
+	}
+	return list[0], false, nil
 }
 
 // crowd is a host in whose store a tenant's own items and leases stand behind many of another user.
