@@ -398,7 +398,12 @@ func (k *Kernel) requestedEvent(ctx context.Context, item *approvals.Item) (*pha
 // Asked reports whether the question of an item is in the log of this kernel, and not in that of another one that
 // shares the store. The error is ErrUnavailable.
 func (k *Kernel) Asked(ctx context.Context, item string) (bool, error) {
-	list, err := k.options.Store.Events(ctx, wire.Query{ID: requestedID(item)})
+	return k.Recorded(ctx, requestedID(item))
+}
+
+// Recorded reports whether an event is in the log of this kernel, and was not compacted. The error is ErrUnavailable.
+func (k *Kernel) Recorded(ctx context.Context, event string) (bool, error) {
+	list, err := k.options.Store.Events(ctx, wire.Query{ID: event})
 	return len(list) > 0, err
 }
 

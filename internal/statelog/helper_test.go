@@ -94,8 +94,9 @@ func files(t *testing.T, dir string) map[string]string {
 // noKernel fails the test when anything is to be recorded.
 type noKernel struct{ t *testing.T }
 
-func (noKernel) Asked(context.Context, string) (bool, error) { panic("unused") }
-func (noKernel) Now() leases.Instant                         { return leases.At(leases.SystemClock{}) }
+func (noKernel) Asked(context.Context, string) (bool, error)    { panic("unused") }
+func (noKernel) Recorded(context.Context, string) (bool, error) { panic("unused") }
+func (noKernel) Now() leases.Instant                            { return leases.At(leases.SystemClock{}) }
 
 func (noKernel) CalmTime() time.Time { return time.Now() }
 

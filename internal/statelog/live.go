@@ -11,6 +11,7 @@ import (
 	"github.com/belay-hooks/belay/internal/eventlog"
 	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/sink"
+	"github.com/belay-hooks/belay/internal/store/forward"
 	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
@@ -23,6 +24,7 @@ type Kernel interface {
 	CalmTime() time.Time // by which things are old; see kernel.Kernel
 	UnsoundApprovals(ctx context.Context) ([]string, error)
 	Asked(ctx context.Context, item string) (bool, error)
+	Recorded(ctx context.Context, event string) (bool, error)
 	SoundApproval(ctx context.Context, it *approvals.Item) (bool, error)
 }
 
@@ -96,6 +98,20 @@ func (l *Live) Shared() bool { return l.storage.Sharing() != nil }
 // kernel.ErrUnavailable.
 func (l *Live) Asked(ctx context.Context, item string) (bool, error) {
 	return l.kernel.Asked(ctx, item)
+}
+
+// Latched reports whether this kernel made a latch, by the id of the event that did: where kernels share their latches,
+// it is in the log of one of them. One without an id, or whose event was compacted, counts as another kernel's. The
+// error is kernel.ErrUnavailable.
+func (l *Live) Latched(ctx context.Context, event string) (bool, error) {
+	_, local := l.storage.Engine().(*forward.Store) // leases and approvals are shared, latches are not
+	if local || !l.Shared() {
+		return true, nil
+	}
+	if event == "" {
+		return false, nil
+	}
+	return l.kernel.Recorded(ctx, event)
 }
 
 // reviewersKnown refuses a person's verb while belay.yaml cannot be used and may

@@ -36,7 +36,7 @@ func FuzzRequests(f *testing.F) {
 	}
 	f.Cleanup(func() { host.Close() })
 	s := &Server{
-		host: host, notifications: newNotifications(), ending: newEnding(), health: newHealth(host), since: time.Now(),
+		host: host, notifications: newNotifications(), ending: newEnding(), health: newHealth(host, false), since: time.Now(),
 	}
 	s.o = Options{Dir: dir, Runtimes: map[string]adapters.Adapter{claudecode.Runtime: claudecode.New()}}.withDefaults()
 	s.log, s.gate, s.routes = s.o.Logger, newGate(s.o.Running, s.o.Queue, s.o.Patience), s.table()

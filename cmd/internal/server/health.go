@@ -26,12 +26,13 @@ var errNoStatus = errors.New("the store does not answer: nothing is known of the
 type found struct {
 	status wire.Status
 	hooks  []wire.Hook
-	err    error // of status
+	own    []wire.Latch // of those of status, what a tenant sees
+	err    error        // of status, or of own
 }
 
 // newHealth returns the health of the host. Callers share one look at it, which
 // alone waits for the store and for locks.
-func newHealth(h Host) *shared[found] {
+func newHealth(h Host, ofTenant bool) *shared[found] {
 	return newShared(func(ctx context.Context) (f found) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -40,6 +41,12 @@ func newHealth(h Host) *shared[found] {
 		}()
 		f.status, f.err = h.Status(ctx)
 		f.hooks = h.Bindings()
+		if ofTenant && f.err == nil {
+			f.own, f.err = ownLatches(ctx, h, f.status.Latches)
+			if errors.Is(f.err, kernel.ErrTampered) { // which is among the problems
+				f.err = nil
+			}
+		}
 		return f
 	}, sharing{wait: healthWait, limit: writeTime})
 }

@@ -182,7 +182,7 @@ type Server struct {
 func Open(host Host, o Options) (*Server, error) {
 	server := &Server{host: host, o: o.withDefaults(), since: time.Now(), notifications: newNotifications(),
 		ending: newEnding(),
-		health: newHealth(host), logs: newReconciler(o.LogDir)}
+		health: newHealth(host, o.Tenant != nil), logs: newReconciler(o.LogDir)}
 	server.log = server.o.Logger
 	server.gate = newGate(server.o.Running, server.o.Queue, server.o.Patience)
 	if h, ok := host.(awaying); ok {

@@ -71,6 +71,9 @@ func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := f.status
+	if s.onlyOwn(r) {
+		out.Latches = f.own
+	}
 	if t := s.o.Tenant; t != nil && t.Problem != nil {
 		if bad := t.Problem(); bad != "" {
 			out.Problems = append(out.Problems, bad+" (the configuration before stays in use)")
@@ -117,7 +120,14 @@ func (s *Server) latches(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
-	s.write(w, r, http.StatusOK, map[string][]wire.Latch{"latches": kernel.LatchesOnWire(ls)})
+	list := kernel.LatchesOnWire(ls)
+	if s.onlyOwn(r) {
+		if list, err = ownLatches(r.Context(), s.host, list); err != nil {
+			s.unavailable(w, r, err)
+			return
+		}
+	}
+	s.write(w, r, http.StatusOK, map[string][]wire.Latch{"latches": list})
 }
 
 const maxSmallBody = 4 << 10
@@ -145,7 +155,11 @@ func (s *Server) clearLatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.changed()
-	switch err := s.host.ClearLatch(r.Context(), key, order); {
+	err := s.mayClear(r, key)
+	if err == nil {
+		err = s.host.ClearLatch(r.Context(), key, order)
+	}
+	switch {
 	case errors.Is(err, kernel.ErrConflict):
 		s.problem(w, r, http.StatusNotFound, wire.ProblemBody{Code: wire.CodeNotFound, Message: "the session is not latched"})
 	case s.refuseOrder(w, r, err):

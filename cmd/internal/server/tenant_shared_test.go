@@ -6,16 +6,20 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/belay-hooks/belay"
 	"github.com/belay-hooks/belay/client"
+	"github.com/belay-hooks/belay/client/wire"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/internal/keyring"
+	"github.com/belay-hooks/belay/internal/queue"
 	"github.com/belay-hooks/belay/internal/statedir"
 	"github.com/belay-hooks/belay/internal/store/memory"
+	"github.com/belay-hooks/belay/kernel"
 	"github.com/belay-hooks/belay/kernel/approvals"
 	"github.com/belay-hooks/belay/leases"
 	"github.com/belay-hooks/belay/phases"
@@ -69,6 +73,73 @@ func (others) Propose(context.Context, approvals.Proposal, string) (approvals.It
 	return approvals.Item{ID: foreignItem, State: approvals.Denied,
 		By:       approvals.Requester{Session: "of alice", Credential: "uid 4243"},
 		Decision: &approvals.Decision{By: "her reviewer", Reason: "her reason"}}, false, nil
+}
+
+// foreignLatches are of another user's kernel: one of a session, and one that holds all of a runtime.
+func foreignLatches() []kernel.Latch {
+	return []kernel.Latch{
+		{Runtime: "custom", Session: "of alice", Reason: "her reason", ID: foreignItem, Invocation: "her call"},
+		{Runtime: "custom", Reason: "her reason", ID: foreignItem, Invocation: "her call", DecidedBy: "her hook"},
+	}
+}
+
+func (o others) Latches(ctx context.Context) ([]kernel.Latch, error) {
+	own, err := o.Host.Latches(ctx)
+	return append(own, foreignLatches()...), err
+}
+
+func (o others) Status(ctx context.Context) (wire.Status, error) {
+	st, err := o.Host.Status(ctx)
+	st.Latches = append(st.Latches, kernel.LatchesOnWire(foreignLatches())...)
+	return st, err
+}
+
+func (others) ClearLatch(context.Context, wire.Session, *approvals.Order) error { return nil }
+
+// Latches that kernels share are seen and cleared by the user whose kernel made them. One that holds all of a runtime
+// is listed for all, without what another user did.
+func TestTenantsSeeTheirOwnOfSharedLatches(t *testing.T) {
+	const uid = 4242
+	from := uid
+	d, path := asTenant(t, uid, &from,
+		withBelay(func(o *belay.Options) { o.Store = amongOthers{memory.New()} }),
+		withHost(func(h server.Host) server.Host { return others{h} }))
+	overPath(t, path, "POST", "/adapters/claude-code?event=SubagentStart", `{"session_id":"s-garbled","a":1,"a":2}`, "")
+	for _, list := range []string{"/v1/latches", "/v1/status"} {
+		got := overPath(t, path, "GET", list, "", "")
+		if got.status != 200 || !strings.Contains(got.body, "s-garbled") ||
+			!strings.Contains(got.body, `"session":"","reason":"another user of the shared store latched it`) {
+			t.Errorf("%s: %d %.2000s", list, got.status, got.body)
+		}
+		root := overPath(t, path, "GET", list, "", d.token(t, client.RoleAdmin))
+		for _, secret := range []string{"of alice", "her reason", "her call", "her hook", foreignItem} {
+			if strings.Contains(got.body, secret) || !strings.Contains(root.body, secret) {
+				t.Errorf("%s, %q: %.2000s, to root %.2000s", list, secret, got.body, root.body)
+			}
+		}
+	}
+	draft, err := queue.NewOrder(queue.VerbLatchClear, "s", struct{}{}, leases.At(leases.SystemClock{}), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order, err := queue.EncodeOrder(&draft)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		runtime, session, token string
+		status                  int
+	}{
+		{"claude-code", "s-garbled", "", 200},
+		{"custom", "of alice", "", 404},
+		{"custom", "", "", 404},
+		{"custom", "of alice", d.token(t, client.RoleAdmin), 200},
+	} {
+		body := fmt.Sprintf(`{"runtime":%q,"session":%q,"statement":%s}`, c.runtime, c.session, order)
+		if got := overPath(t, path, "POST", "/v1/latches/clear", body, c.token); got.status != c.status {
+			t.Errorf("clear %s %s: %d %s", c.runtime, c.session, got.status, got.body)
+		}
+	}
 }
 
 // Where kernels share a store, a user of system mode sees and decides no question of another user's kernel, and sees no
