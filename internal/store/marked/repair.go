@@ -61,7 +61,7 @@ func (a *Advice) Latched(found []kernel.Latch, out *Repair) (stand []kernel.Latc
 	}
 	for _, l := range a.Latches {
 		old, there := stored[l.Key()]
-		if there && len(a.Doubts) != 0 && old.Replaces(&l) && !l.Replaces(&old) {
+		if there && len(a.Doubts) != 0 && old.Replaces(&l) {
 			l = old // the event that made it may be one of those that do not count
 		}
 		stand = append(stand, l)
