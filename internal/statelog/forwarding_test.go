@@ -65,6 +65,9 @@ func TestStorageForwards(t *testing.T) {
 	if statelog.Place(dir) != filepath.Join(dir, "belay.db") {
 		t.Errorf("the log is said to be in %s", statelog.Place(dir))
 	}
+	if own, err := live(t, dir, s, f).Latched(t.Context(), ""); !own || err != nil { // belay.db has them
+		t.Errorf("a latch is not of the one kernel that has latches here: %v", err)
+	}
 	lent := leases.Lease{ID: "l", Holder: leases.Holder{Runtime: "r", Session: "s", Agent: "a"}, NotBefore: time.Now(),
 		ExpiresAt: time.Now().Add(time.Hour), MaxTTLS: 3600, MaxUses: 1, State: leases.Active, Created: time.Now(),
 		Token: []byte("t")}
