@@ -240,15 +240,20 @@ func (s *Server) propose(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := s.deciding(r)
 	defer cancel()
 	defer s.changed()
-	leave, ok := s.gate.enter(ctx, len(src))
-	if !ok {
-		w.Header().Set("Retry-After", "1")
-		s.problem(w, r, http.StatusServiceUnavailable,
-			wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting"})
+	leave, no := s.gate.enter(ctx, len(src))
+	if no != nil {
+		p := wire.ProblemBody{Code: wire.CodeStore, Message: no.Text}
+		if errors.Is(no, kernel.ErrOverloaded) {
+			w.Header().Set("Retry-After", "1")
+			p = wire.ProblemBody{Code: wire.CodeOverloaded, Message: "too many are waiting"}
+		}
+		s.problem(w, r, http.StatusServiceUnavailable, p)
 		return
 	}
-	item, err := s.enqueue(ctx, r, src)
-	leave()
+	var item approvals.Item
+	inTurn(leave, func() {
+		item, err = s.enqueue(ctx, r, src)
+	})
 	var malformed *malformedProposal
 	switch {
 	case errors.As(err, &malformed):

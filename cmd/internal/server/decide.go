@@ -144,18 +144,15 @@ type judged struct {
 func (s *Server) judge(ctx context.Context, credential string, src []byte, unfit *phases.Fault) judged {
 	defer s.calm(ctx)
 	defer s.changed()
-	leave, ok := s.gate.enter(ctx, len(src))
-	if !ok {
-		leave := s.gate.enterRefusal(ctx)
-		v := dispatch.Refuse(ctx, s.host, src, overloaded())
-		leave()
-		return s.turnedAway(v)
+	leave, no := s.gate.enter(ctx, len(src))
+	if no != nil {
+		leave, unfit = s.gate.enterRefusal(ctx), no
 	}
 	if unfit != nil {
-		v := dispatch.Refuse(ctx, s.host, src, unfit)
-		leave()
-		if errors.Is(unfit, kernel.ErrOverloaded) {
-			return s.turnedAway(v)
+		var v phases.Verdict
+		inTurn(leave, func() { v = dispatch.Refuse(ctx, s.host, src, unfit) })
+		if no != nil || errors.Is(unfit, kernel.ErrOverloaded) {
+			return s.turnedAway(v, unfit)
 		}
 		return judged{status: http.StatusBadRequest, problem: wire.Problem{Event: v.Event,
 			Error: wire.ProblemBody{Code: wire.CodeRequest, Message: unfit.Text, Decision: phases.Block}}}
@@ -167,9 +164,12 @@ func (s *Server) judge(ctx context.Context, credential string, src []byte, unfit
 		}
 		return kernel.Refusal{Invocation: inv, Raw: inv.Action, Fault: f}
 	})
-	verdict, err := dispatch.Wire(s.reading(ctx), credited{s.host, credential}, src)
-	done()
-	leave()
+	var verdict phases.Verdict
+	var err error
+	inTurn(leave, func() {
+		defer done()
+		verdict, err = dispatch.Wire(s.reading(ctx), credited{s.host, credential}, src)
+	})
 	if err != nil {
 		p := wire.Problem{Event: verdict.Event,
 			Error: wire.ProblemBody{Code: wire.CodeInvocation, Message: "the invocation is not valid", Decision: phases.Block}}
@@ -188,11 +188,15 @@ func (s *Server) judge(ctx context.Context, credential string, src []byte, unfit
 	return judged{verdict: verdict, status: http.StatusOK}
 }
 
-// turnedAway is what an invocation came to for which there was no place.
-func (s *Server) turnedAway(v phases.Verdict) judged {
-	s.gate.turnedAway.Add(1)
+// turnedAway is what an invocation came to for which there was no place, with why.
+func (s *Server) turnedAway(v phases.Verdict, why *phases.Fault) judged {
+	code := wire.CodeStore
+	if errors.Is(why, kernel.ErrOverloaded) {
+		code = wire.CodeOverloaded
+		s.gate.turnedAway.Add(1)
+	}
 	return judged{status: http.StatusServiceUnavailable, problem: wire.Problem{Event: v.Event,
-		Error: wire.ProblemBody{Code: wire.CodeOverloaded, Message: v.Reason, Decision: phases.Block}}}
+		Error: wire.ProblemBody{Code: code, Message: v.Reason, Decision: phases.Block}}}
 }
 
 // notRead is the failure of a question whose body was not read.
@@ -227,7 +231,9 @@ func (s *Server) invoke(w http.ResponseWriter, r *http.Request) {
 		s.write(w, r, out.status, out.verdict)
 		return
 	case http.StatusServiceUnavailable:
-		w.Header().Set("Retry-After", "1")
+		if out.problem.Error.Code == wire.CodeOverloaded {
+			w.Header().Set("Retry-After", "1")
+		}
 	}
 	s.write(w, r, out.status, out.problem)
 }
@@ -304,19 +310,16 @@ func (s *Server) answer(ctx context.Context, credential string, adapter adapters
 	opts adapters.Options, unfit *phases.Fault) (out dispatch.Answered) {
 	defer s.calm(ctx)
 	defer s.changed()
-	switch leave, ok := s.gate.enter(ctx, len(payload)); {
-	case !ok:
-		leave := s.gate.enterRefusal(ctx)
-		out = dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, overloaded())
-		leave()
-		s.gate.turnedAway.Add(1)
-	case unfit != nil:
-		out = dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, unfit)
-		leave()
+	leave, no := s.gate.enter(ctx, len(payload))
+	if no != nil {
+		leave, unfit = s.gate.enterRefusal(ctx), no
+	}
+	if unfit != nil {
+		inTurn(leave, func() { out = dispatch.RefuseRuntime(ctx, s.host, adapter, payload, opts, unfit) })
 		if errors.Is(unfit, kernel.ErrOverloaded) {
 			s.gate.turnedAway.Add(1)
 		}
-	default:
+	} else {
 		done := s.ending.begin(func(f *phases.Fault) kernel.Refusal {
 			no := adapter.Failure(payload, opts, f)
 			var err error
@@ -328,10 +331,11 @@ func (s *Server) answer(ctx context.Context, credential string, adapter adapters
 			}
 			return r
 		})
-		out = dispatch.Runtime(s.reading(ctx), credited{s.host, credential}, adapter, payload, opts)
-		s.heard(ctx, adapter, payload, opts)
-		done()
-		leave()
+		inTurn(leave, func() {
+			defer done()
+			out = dispatch.Runtime(s.reading(ctx), credited{s.host, credential}, adapter, payload, opts)
+			s.heard(ctx, adapter, payload, opts)
+		})
 	}
 	if out.Err != nil && !errors.Is(out.Err, errBody) { // who read the body has told of that
 		s.log.LogAttrs(ctx, slog.LevelWarn, "a runtime's event could not be decided",

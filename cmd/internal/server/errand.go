@@ -16,12 +16,13 @@ const mostUnread = 4
 // errand is a request of a user of system mode, with what it holds of that user's shares. A nil one, of any other
 // caller, holds nothing. One goroutine uses it.
 type errand struct {
-	s      *Server
-	list   bool     // its answer can be large
-	unread bool     // among mostUnread
-	place  bool     // among mostErrands
-	turn   bool     // among the turns of all users
-	free   []func() // gives back the places of bytes
+	s       *Server
+	list    bool     // its answer can be large
+	unread  bool     // among mostUnread
+	place   bool     // among mostErrands
+	turn    bool     // it works: with a turn among those of all users, or without
+	without bool     // it has no turn to give back
+	free    []func() // gives back the places of bytes
 }
 
 type errandKey struct{}
@@ -62,8 +63,11 @@ func (e *errand) take(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	if e.s.gate.share != nil && !e.s.gate.share.enter(ctx) {
-		return context.Cause(ctx)
+	if share := e.s.gate.share; share != nil && !share.enterUnless(ctx, e.s.gate.awayNow()) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		e.without = true // who has the turns waits for the store, and this one has only to say so
 	}
 	e.turn = true
 	return nil
@@ -74,8 +78,9 @@ func (e *errand) rest() {
 	if e == nil || !e.turn {
 		return
 	}
-	e.turn = false
-	if e.s.gate.share != nil {
+	has := !e.without
+	e.turn, e.without = false, false
+	if has && e.s.gate.share != nil {
 		e.s.gate.share.leave()
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/belay-hooks/belay/phases"
 )
 
 // gate bounds how many invocations are decided at once and how many may wait
@@ -38,8 +40,8 @@ func (g *gate) among(share *Share) {
 	g.large, g.refusing = make(chan struct{}, 1), make(chan struct{}, 1)
 }
 
-// enter waits for a turn to decide a question of so many bytes. Without ok there is none, and leave is nil.
-func (g *gate) enter(ctx context.Context, size int) (leave func(), ok bool) {
+// enter waits for a turn to decide a question of so many bytes. Where no is not nil there is none, and leave is nil.
+func (g *gate) enter(ctx context.Context, size int) (leave func(), no *phases.Fault) {
 	var large chan struct{}
 	if size > smallBytes {
 		large = g.large
@@ -53,39 +55,53 @@ func (g *gate) enter(ctx context.Context, size int) (leave func(), ok bool) {
 		}
 		g.decided.Add(1)
 	}
-	if g.place(ctx, large, nil) {
-		if g.turn(ctx, 0) {
+	if g.place(ctx, large, nil, nil) {
+		if g.turn(ctx, 0, nil) {
 			t.begin(ctx)
-			return leave, true
+			return leave, nil
 		}
 		g.giveUp(large)
 	}
+	away := g.awayNow()
 	if g.waiting.Add(1) > g.queue {
 		g.waiting.Add(-1)
-		g.refused.Add(1)
-		return nil, false
+		return nil, g.refusal(away)
 	}
 	defer g.waiting.Add(-1)
 	began, timer := time.Now(), time.NewTimer(g.patience)
 	defer timer.Stop()
-	if g.place(ctx, large, timer.C) {
-		if g.turn(ctx, max(0, g.patience-time.Since(began))) {
+	if g.place(ctx, large, timer.C, away) {
+		if g.turn(ctx, max(0, g.patience-time.Since(began)), away) {
 			t.begin(ctx)
-			return leave, true
+			return leave, nil
 		}
 		g.giveUp(large)
 	}
-	g.refused.Add(1)
-	return nil, false
+	return nil, g.refusal(away)
 }
 
-// place waits until over for a place among the running ones, and before that among the large ones, where large is not
-// nil. With a nil over it does not wait.
-func (g *gate) place(ctx context.Context, large chan struct{}, over <-chan time.Time) bool {
-	var away <-chan struct{}
-	if g.away != nil && over != nil {
-		away = g.away()
+// awayNow returns a channel that is closed while nothing can be recorded; nil where that is not known.
+func (g *gate) awayNow() <-chan struct{} {
+	if g.away == nil {
+		return nil
 	}
+	return g.away()
+}
+
+// refusal says why there is no turn. It is no overload while those who have the turns wait for the store.
+func (g *gate) refusal(away <-chan struct{}) *phases.Fault {
+	select {
+	case <-away:
+		return phases.NewFault(phases.KindStore, "the store cannot be reached", nil)
+	default:
+	}
+	g.refused.Add(1)
+	return overloaded()
+}
+
+// place waits until over or away for a place among the running ones, and before that among the large ones, where large
+// is not nil. With a nil over it does not wait.
+func (g *gate) place(ctx context.Context, large chan struct{}, over <-chan time.Time, away <-chan struct{}) bool {
 	if large != nil && !put(ctx, large, over, away) {
 		return false
 	}
@@ -128,6 +144,7 @@ func put(ctx context.Context, places chan struct{}, over <-chan time.Time, away 
 
 // enterRefusal waits for a turn to record that a question is refused for want of a place. It costs what a decision
 // costs, and those who flood are refused the most. Without other users it waits for nothing; it is refused in any case.
+// While the store is away it waits for no turn either: who has one may keep it, and nothing is recorded.
 func (g *gate) enterRefusal(ctx context.Context) (leave func()) {
 	if g.share == nil {
 		return func() {}
@@ -137,7 +154,7 @@ func (g *gate) enterRefusal(ctx context.Context) (leave func()) {
 	case <-ctx.Done():
 		return func() {}
 	}
-	turn := g.share.enter(ctx)
+	turn := g.share.enterUnless(ctx, g.awayNow())
 	return func() {
 		if turn {
 			g.share.leave()
@@ -146,8 +163,8 @@ func (g *gate) enterRefusal(ctx context.Context) (leave func()) {
 	}
 }
 
-// turn waits so long for a turn among the users of the machine.
-func (g *gate) turn(ctx context.Context, patience time.Duration) bool {
+// turn waits so long for a turn among the users of the machine, and not while the store is away.
+func (g *gate) turn(ctx context.Context, patience time.Duration, away <-chan struct{}) bool {
 	if g.share == nil {
 		return true
 	}
@@ -156,7 +173,13 @@ func (g *gate) turn(ctx context.Context, patience time.Duration) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return g.share.enter(ctx)
+	return g.share.enterUnless(ctx, away)
+}
+
+// inTurn does the work of one who has a turn, which is given back also where the work panics.
+func inTurn(leave, work func()) {
+	defer leave()
+	work()
 }
 
 // calm returns how many were turned away in an overload that has ended: there is room

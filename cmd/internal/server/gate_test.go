@@ -15,25 +15,25 @@ func TestOneLargeQuestionAtATime(t *testing.T) {
 		shared := newGate(4, 4, time.Second)
 		shared.among(NewTurns(4).Share())
 		for name, g := range map[string]*gate{"alone": alone, "among others": shared} {
-			leave, ok := g.enter(t.Context(), smallBytes+1)
-			if !ok {
+			leave, no := g.enter(t.Context(), smallBytes+1)
+			if no != nil {
 				t.Fatalf("%s: no turn", name)
 			}
-			if small, ok := g.enter(t.Context(), smallBytes); !ok {
+			if small, no := g.enter(t.Context(), smallBytes); no != nil {
 				t.Errorf("%s: a small question waits for a large one", name)
 			} else {
 				small()
 			}
 			began := time.Now()
-			second, ok := g.enter(t.Context(), smallBytes+1)
-			if waited := time.Since(began); ok != (g == alone) || (waited == time.Second) != (g == shared) {
-				t.Errorf("%s: the second large question: %v after %v", name, ok, waited)
+			second, no := g.enter(t.Context(), smallBytes+1)
+			if waited := time.Since(began); (no == nil) != (g == alone) || (waited == time.Second) != (g == shared) {
+				t.Errorf("%s: the second large question: %v after %v", name, no, waited)
 			}
-			if ok {
+			if no == nil {
 				second()
 			}
 			leave()
-			if third, ok := g.enter(t.Context(), smallBytes+1); !ok {
+			if third, no := g.enter(t.Context(), smallBytes+1); no != nil {
 				t.Errorf("%s: no turn behind the large question", name)
 			} else {
 				third()

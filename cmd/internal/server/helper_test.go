@@ -127,7 +127,9 @@ func serve(t *testing.T, dir string, s setup) *daemon {
 	}
 	t.Cleanup(func() { d.host.Close() })
 	s.server.Dir = d.dir
-	s.server.Runtimes = map[string]adapters.Adapter{claudecode.Runtime: claudecode.New(), codex.Runtime: codex.New()}
+	if s.server.Runtimes == nil {
+		s.server.Runtimes = map[string]adapters.Adapter{claudecode.Runtime: claudecode.New(), codex.Runtime: codex.New()}
+	}
 	s.server.Logger = slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if d.server, err = server.Open(s.wrap(d.host), s.server); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/belay-hooks/belay/adapters"
+	claudecode "github.com/belay-hooks/belay/adapters/claude-code"
 	"github.com/belay-hooks/belay/cmd/internal/server"
 	"github.com/belay-hooks/belay/kernel/approvals"
 )
@@ -54,5 +56,38 @@ func TestProposalsHaveTurns(t *testing.T) {
 	}
 	if got := overPath(t, path, "POST", "/v1/invoke", asking("ls"), ""); got.status != 200 {
 		t.Errorf("a question afterwards: %d %s", got.status, got.body)
+	}
+}
+
+// panicking is a host that fails at each proposal, and panickingAdapter one for payloads that it has no answer to.
+type panicking struct{ server.Host }
+
+func (panicking) Propose(context.Context, approvals.Proposal, string) (approvals.Item, bool, error) {
+	panic("as the test wants it")
+}
+
+type panickingAdapter struct{ adapters.Adapter }
+
+func (panickingAdapter) Failure([]byte, adapters.Options, error) adapters.Answer {
+	panic("as the test wants it")
+}
+
+// What fails in the middle of its work gives its turn back: the next one has it.
+func TestAPanicKeepsNoTurn(t *testing.T) {
+	for path, payload := range map[string]string{
+		"/v1/proposals":                   `{"name":"h","module":"AGFzbQEAAAA=","reason":"so"}`,
+		"/adapters/claude-code?unknown=1": claude("s", "PreToolUse"),
+	} {
+		d := startDaemon(t, withServer(func(o *server.Options) {
+			o.Running, o.Patience = 1, 200*time.Millisecond
+			o.Runtimes = map[string]adapters.Adapter{claudecode.Runtime: panickingAdapter{claudecode.New()}}
+		}), withHost(func(inner server.Host) server.Host { return panicking{inner} }))
+		if resp, body := d.do(t, call{method: "POST", path: path, body: payload}); resp.StatusCode != 500 {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+		resp, body := d.do(t, call{method: "POST", path: "/v1/invoke", body: asking("ls")})
+		if resp.StatusCode != 200 {
+			t.Errorf("a question after %s: %d %s", path, resp.StatusCode, body)
+		}
 	}
 }

@@ -30,7 +30,10 @@ type Share struct {
 func (t *Turns) Share() *Share { return &Share{turns: t} }
 
 // enter waits for a turn until ctx ends. Without ok there is none. Each turn is given back by leave.
-func (s *Share) enter(ctx context.Context) (ok bool) {
+func (s *Share) enter(ctx context.Context) (ok bool) { return s.enterUnless(ctx, nil) }
+
+// enterUnless is enter, and waits only until away is closed. A turn that is free is taken in any case.
+func (s *Share) enterUnless(ctx context.Context, away <-chan struct{}) (ok bool) {
 	t := s.turns
 	t.mu.Lock()
 	if s.take() {
@@ -46,6 +49,7 @@ func (s *Share) enter(ctx context.Context) (ok bool) {
 	select {
 	case <-turn:
 		return true
+	case <-away:
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
