@@ -179,6 +179,14 @@ func (s *Store) forwardAll(ctx context.Context) error {
 
 // catchUp settles what is not settled, and forwards what the local log has. Preconditions: the caller holds turns.
 func (s *Store) catchUp(ctx context.Context, t *postgres.Turn) error {
+	err := s.bringUp(ctx, t)
+	if errors.Is(err, kernel.ErrRollback) {
+		t.Lose(err)
+	}
+	return err
+}
+
+func (s *Store) bringUp(ctx context.Context, t *postgres.Turn) error {
 	if err := s.bringBack(ctx, t); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package forward_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -100,24 +101,27 @@ func (wellError) Error() string { return "nothing is to be recovered" }
 // recovers goes on from PostgreSQL as it is, as `belay recover` does.
 func (k *forwarding) recovers(event string) (stand marked.Stand, err error) {
 	k.t.Helper()
+	plans := 0
 	err = k.Recover(k.t.Context(), nil, func(now marked.Stand) (d marked.Decision, err error) {
 		if stand = now; now.Wrong == nil {
 			return d, wellError{}
 		}
-		d.Event = batch(event).Events[0]
+		plans++
+		id := fmt.Sprint(event, "-", plans) // each plan has an event of its own
+		d.Event = batch(id).Events[0]
 		d.Event.Type = phases.EventRecovery
 		d.Mark = &highwater.State{Store: now.Store, Epoch: 1, Head: now.Database, Uses: map[string]highwater.Use{}}
 		if now.Mark != nil {
 			d.Mark.Store, d.Mark.Epoch, d.Mark.Uses = now.Mark.Store, now.Mark.Epoch+1, now.Mark.Uses
 		}
-		order := highwater.Use{ID: highwater.Statement + event, Event: event, Until: time.Now().Add(time.Hour).Unix()}
+		order := highwater.Use{ID: highwater.Statement + event, Event: id, Until: time.Now().Add(time.Hour).Unix()}
 		uses := map[string]highwater.Use{order.ID: order} // of a reviewer; the recovery is what it was used for
 		maps.Copy(uses, d.Mark.Uses)
 		d.Mark.Uses = uses
 		if d.Mark.Store == "" {
 			d.Mark.Store = marked.NewID()
 		}
-		d.Mark.Recovery = &highwater.Recovery{Size: now.Database.Size, Body: `{"id":"` + event + `"}`}
+		d.Mark.Recovery = &highwater.Recovery{Size: now.Database.Size, Body: `{"id":"` + id + `"}`}
 		return d, nil
 	})
 	return stand, err
@@ -244,6 +248,11 @@ func TestRecoverPostgreSQL(t *testing.T) {
 		t.Fatalf("%+v, %v", stand, err)
 	}
 	recoveredAs(t, k, before)
+	for _, e := range events(t, k) {
+		if strings.Contains(e.Reason, "statement") {
+			t.Errorf("the statement counts as used by event %s, and the recovery has used it: %+v", e.ID, e)
+		}
+	}
 	kill(t, k.Store)
 	k = k.again(nil)
 	k.sent()
@@ -328,6 +337,84 @@ func TestRecoveryIsCutOff(t *testing.T) {
 			recoveredAs(t, k, 5)
 		})
 	}
+}
+
+// A recovery is cut off in another process. The one that ran all the time notices it, and keeps nothing that the next
+// recovery needs.
+func TestARecoveryThatWasCutOffIsEndedBesideADaemon(t *testing.T) {
+	o := pgtest.Options(t, "k")
+	p := pgtest.NewProxy(t)
+	direct := o.DSN
+	o.DSN = p.DSN(t)
+	k := openForwarding(t, o)
+	for _, b := range []kernel.Batch{minted("l", 3), approved("used"), approved("unused")} {
+		commit(t, k, b)
+	}
+	k.sent()
+	restore := save(t, o.Schema)
+	commit(t, k, used("used"))
+	commit(t, k, claimed("claim", "l"))
+	k.sent()
+	restore()
+	p.Cut()
+	k.wantLost("events 4 to 5 are gone")
+	beside := &forwarding{t: t, dir: k.dir, o: o}
+	beside.o.DSN = direct
+	first := beside.again(nil)
+	first.SetFault(once("decided", func() error { return errors.New("failed by the test") }))
+	if _, err := first.recovers("first"); err == nil {
+		t.Fatal("it was not cut off")
+	}
+	kill(t, first.Store)
+	until(t, "noticed", func() bool { return strings.Contains(k.State().Lost, marked.ErrBegun.Error()) })
+	before := len(events(t, k))
+	second := beside.again(nil)
+	if stand, err := second.recovers("second"); err != nil || stand.Wrong == nil {
+		t.Fatalf("%+v, %v", stand, err)
+	}
+	recoveredAs(t, second, before)
+	kill(t, second.Store)
+	k.sent()
+	commit(t, k, minted("new", 1))
+}
+
+// Without a mark nothing tells a recovery that was cut off from one that has ended: none begins.
+func TestNoRecoveryWithoutAMark(t *testing.T) {
+	o := pgtest.Options(t, "k")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.Mark = highwater.New(highwater.Options{Dir: filepath.Join(file, "marks"), Name: "there"})
+	path := filepath.Join(t.TempDir(), "belay.db")
+	s := open(t, path, o, forward.Options{})
+	commit(t, s, minted("l", 3))
+	restore := save(t, o.Schema)
+	commit(t, s, claimed("claim", "l"))
+	if err := s.MarkTrouble(); !errors.Is(err, highwater.ErrNoPlace) || !strings.Contains(err.Error(), "PostgreSQL") {
+		t.Errorf("the trouble is %v", err)
+	}
+	kill(t, s)
+	restore()
+	k := &forwarding{t: t, o: o, Store: open(t, path, o, forward.Options{Probe: 10 * time.Millisecond})}
+	defer func() { kill(t, k.Store) }()
+	k.wantLost("lost event 2")
+	if stand, err := k.recovers("recovered"); !errors.Is(err, marked.ErrRefused) || stand.Wrong != nil ||
+		!strings.Contains(err.Error(), "high_water") {
+		t.Errorf("%+v, %v", stand, err)
+	}
+	k.wantLost("event 2 of kernel")
+	// A directory for it is named.
+	kill(t, k.Store)
+	o.Mark = highwater.New(highwater.Options{Dir: filepath.Join(t.TempDir(), "marks"), Name: "there"})
+	k.Store = open(t, path, o, forward.Options{Probe: 10 * time.Millisecond})
+	if _, err := k.recovers("recovered"); err != nil {
+		t.Fatal(err)
+	}
+	if n := uses(t, k, "l"); n != 0 { // no mark has noted the use
+		t.Errorf("the lease has %d uses", n)
+	}
+	same(t, k.Store, o)
 }
 
 // A use that was noted and is not in PostgreSQL counts: its process ended in between, or PostgreSQL went back.

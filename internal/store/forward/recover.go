@@ -87,12 +87,24 @@ func (grownError) Error() string { return "the log has grown meanwhile" }
 // planTries bounds how often a recovery is planned anew beside a process that is busy.
 const planTries = 50
 
+// unmarkedError is a class of errors for errors.Is: nothing could say that a recovery was cut off. Uses that were to be
+// taken back would count then, and a lost use could be made again.
+type unmarkedError struct{}
+
+func (unmarkedError) Error() string {
+	return "no high-water mark about PostgreSQL can be kept, so a recovery that is cut off could not be told from one " +
+		"that ended: name a directory in belay.yaml first (events: {high_water: DIR})"
+}
+
 type recoveryPlan func(marked.Stand) (marked.Decision, error)
 
 func (s *Store) recoverOnce(ctx context.Context, t *postgres.Turn, plan recoveryPlan) error {
 	stand, kept, err := s.stand(ctx, t)
 	if err != nil {
 		return err
+	}
+	if !kept && stand.Wrong != nil {
+		return marked.Refused(unmarkedError{})
 	}
 	next, err := plan(stand)
 	if err != nil {

@@ -153,6 +153,23 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.Store.Close())
 }
 
+// MarkTrouble says why belay.db, or else PostgreSQL, is used without a mark although one is wanted; nil when both have
+// one, or will have.
+func (s *Store) MarkTrouble() error {
+	if err := s.Store.MarkTrouble(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.central == nil {
+		return nil
+	}
+	if err := s.central.MarkTrouble(); err != nil {
+		return fmt.Errorf("about PostgreSQL: %w", err)
+	}
+	return nil
+}
+
 // backlog is what waits to be forwarded.
 type backlog struct {
 	forwarded atomic.Int64 // events that PostgreSQL has

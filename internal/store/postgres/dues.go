@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/belay-hooks/belay/internal/highwater"
@@ -277,18 +279,31 @@ func (t *Turn) Reset(ctx context.Context, next *highwater.State) error {
 	return nil
 }
 
-// Replan makes the mark name the recovery that next names, in the place of the one that was planned before.
+// Replan makes the mark name the recovery that next names, in the place of the one that was planned before, and its
+// event as the one that uses up the reviewer's statement.
 func (t *Turn) Replan(ctx context.Context, next *highwater.State) error {
 	g := &t.writer.guarded
 	if g.mark == nil || next == nil {
 		return nil
 	}
 	now := *g.mark
-	now.Head, now.Recovery = g.head, next.Recovery
+	now.Head, now.Recovery, now.Uses = g.head, next.Recovery, replanned(g.mark.Uses, next.Uses)
 	if err := t.writer.mark(ctx, &now); err != nil {
 		return unavailable("reset the high-water mark", err)
 	}
 	return nil
+}
+
+// replanned returns uses with the statements of reviewers as next has them.
+func replanned(uses, next map[string]highwater.Use) map[string]highwater.Use {
+	out := map[string]highwater.Use{}
+	maps.Copy(out, uses)
+	for id, u := range next {
+		if strings.HasPrefix(id, highwater.Statement) {
+			out[id] = u
+		}
+	}
+	return out
 }
 
 // Finish drops the recovery from the mark: its event is in the log.

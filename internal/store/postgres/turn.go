@@ -118,6 +118,15 @@ func (t *Turn) End() {
 	})
 }
 
+// Lose says that the taker has found that the database went back, and gives the name back: `belay recover` may be
+// another process. The turn is of no use any more.
+func (t *Turn) Lose(err error) {
+	t.CallOff()
+	if w := t.writer; w.lost == nil {
+		w.lose(err)
+	}
+}
+
 // Size is how many events of the kernel's log are in the database.
 func (t *Turn) Size() int64 { return t.writer.edge.size }
 
