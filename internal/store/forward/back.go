@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/belay-hooks/belay/internal/store/postgres"
 )
 
@@ -28,24 +30,128 @@ func (s *Store) bringBack(ctx context.Context, t *postgres.Turn) error {
 	if err != nil || root != own.Root {
 		return err // forked
 	}
-	for size := own.Size; size < t.Size(); {
+	g := &growing{own: s.Store, from: own.Size, base: tlog.StoredHashCount(own.Size)}
+	if err := eachBack(ctx, t, own.Size, func(_ int64, bodies [][]byte) error { return g.add(ctx, bodies) }); err != nil {
+		return err
+	}
+	if same, err := g.leadsTo(ctx, t); err != nil {
+		return err
+	} else if !same {
+		return s.otherBodies(own.Size, t.Size())
+	}
+	err = eachBack(ctx, t, own.Size, func(size int64, bodies [][]byte) error {
+		if !g.has(size, bodies) { // they were changed since
+			return s.otherBodies(own.Size, t.Size())
+		}
+		if err := s.at(stepBack); err != nil {
+			return err
+		}
+		return s.Store.BringBack(ctx, size, bodies)
+	})
+	if err != nil {
+		return err
+	}
+	s.backlog.size.Store(max(s.backlog.size.Load(), t.Size()))
+	return nil
+}
+
+// eachBack calls f with the contents of the events behind the first size ones, as PostgreSQL has them.
+func eachBack(ctx context.Context, t *postgres.Turn, size int64, f func(size int64, bodies [][]byte) error) error {
+	for size < t.Size() {
 		bodies, err := t.Bodies(ctx, size+1, int(min(chunkBack, t.Size()-size)))
 		if err == nil && len(bodies) == 0 {
 			err = fmt.Errorf("PostgreSQL does not have the contents of event %d any more", size+1)
 		}
 		if err == nil {
-			err = s.at(stepBack)
-		}
-		if err == nil {
-			err = s.Store.BringBack(ctx, size, bodies)
+			err = f(size, bodies)
 		}
 		if err != nil {
 			return err
 		}
 		size += int64(len(bodies))
 	}
-	s.backlog.size.Store(max(s.backlog.size.Load(), t.Size()))
 	return nil
+}
+
+func (s *Store) otherBodies(has, there int64) error {
+	return unavailable("bring events back", &postgres.ForkedError{Why: fmt.Sprintf("belay.db lacks events %d to %d of "+
+		"kernel %q, and what PostgreSQL has in their place are not the events that were sent", has+1, there, s.there.Kernel)})
+}
+
+// hashes are those of the local tree.
+type hashes interface {
+	LogHashes(ctx context.Context, indexes []int64) ([][32]byte, error)
+}
+
+// growing is the local tree with events behind it that are not written yet. PostgreSQL vouches for its tree by hashes
+// that it stores; only the contents themselves say that they are those that the tree is over.
+type growing struct {
+	own   hashes
+	from  int64       // events of the local log
+	base  int64       // hashes of its tree
+	fresh []tlog.Hash // behind those
+	size  int64       // events behind from
+}
+
+func (g *growing) reader(ctx context.Context) tlog.HashReaderFunc {
+	return func(indexes []int64) ([]tlog.Hash, error) {
+		out := make([]tlog.Hash, len(indexes))
+		var below []int64
+		for i, x := range indexes {
+			if x < g.base {
+				below = append(below, x)
+			} else {
+				out[i] = g.fresh[x-g.base]
+			}
+		}
+		if len(below) == 0 {
+			return out, nil
+		}
+		own, err := g.own.LogHashes(ctx, below)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range indexes {
+			if x < g.base {
+				out[i], own = own[0], own[1:]
+			}
+		}
+		return out, nil
+	}
+}
+
+func (g *growing) add(ctx context.Context, bodies [][]byte) error {
+	for _, body := range bodies {
+		more, err := tlog.StoredHashesForRecordHash(g.from+g.size, tlog.RecordHash(body), g.reader(ctx))
+		if err != nil {
+			return err
+		}
+		g.fresh, g.size = append(g.fresh, more...), g.size+1
+	}
+	return nil
+}
+
+// has reports whether events behind the first size ones are those that were added.
+func (g *growing) has(size int64, bodies [][]byte) bool {
+	if size < g.from || size+int64(len(bodies)) > g.from+g.size {
+		return false
+	}
+	for i, body := range bodies {
+		if g.fresh[tlog.StoredHashIndex(0, size+int64(i))-g.base] != tlog.RecordHash(body) {
+			return false
+		}
+	}
+	return true
+}
+
+// leadsTo reports whether this is the tree that the log in PostgreSQL has.
+func (g *growing) leadsTo(ctx context.Context, t *postgres.Turn) (bool, error) {
+	there, err := t.RootAt(ctx, t.Size())
+	if err != nil || g.from+g.size != t.Size() {
+		return false, err
+	}
+	root, err := tlog.TreeHash(t.Size(), g.reader(ctx))
+	return err == nil && root == there, err
 }
 
 // keepUnsettled brings back the events of a batch that is not settled, if PostgreSQL has them: to recover belay.db

@@ -2,6 +2,7 @@ package forward_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -127,6 +128,45 @@ func TestEventsOfOthersAreNotBroughtBack(t *testing.T) {
 	if _, err := k.recovers("joined"); err == nil || !strings.Contains(err.Error(), "no command joins the two") {
 		t.Errorf("to recover it answers %v", err)
 	}
+}
+
+// An owner of PostgreSQL has edited an event that an older belay.db lacks, and left the tree as it is. Nothing of it comes
+// back.
+func TestEditedEventsAreNotBroughtBack(t *testing.T) {
+	k := openForwarding(t, pgtest.Options(t, "k"))
+	for _, id := range []string{"before", "and", "then"} {
+		commit(t, k, batch(id))
+	}
+	k.sent()
+	restore := k.copied()
+	k = k.again(nil)
+	for i := range 200 { // more than come back at once
+		commit(t, k, batch(fmt.Sprint("lost-", i)))
+	}
+	k.sent()
+	kill(t, k.Store)
+	edit := func(from, to string) {
+		t.Helper()
+		pgtest.Exec(t, k.o.Schema, "UPDATE events SET body = convert_to(replace(convert_from(body, 'UTF8'), '"+from+
+			"', '"+to+"'), 'UTF8')")
+	}
+	edit("lost-199", "made-199")
+	restore()
+	k = k.again(nil)
+	until(t, "told", func() bool { return strings.Contains(k.State().Forked, "are not the events that were sent") })
+	if n, err := k.LogSize(t.Context()); err != nil || n != 3 {
+		t.Errorf("the log has %d events, %v", n, err)
+	}
+	kill(t, k.Store)
+	edit("made-199", "lost-199")
+	// It is edited while they come back.
+	k = k.again(once("back", func() error { edit("lost-199", "made-199"); return nil }))
+	until(t, "told", func() bool { return strings.Contains(k.State().Forked, "are not the events that were sent") })
+	kill(t, k.Store)
+	edit("made-199", "lost-199")
+	k = k.again(nil)
+	until(t, "back", func() bool { n, err := k.LogSize(t.Context()); return err == nil && n == 203 })
+	same(t, k.Store, k.o)
 }
 
 // A batch is in PostgreSQL and not yet here, and belay.db has to be recovered. The recovery takes the number behind it.
