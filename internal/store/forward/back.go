@@ -2,11 +2,13 @@ package forward
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/store/postgres"
+	"github.com/belay-hooks/belay/kernel"
 )
 
 // A belay.db that is an older copy lacks the end of its log, which PostgreSQL has. If the mark says that this machine
@@ -18,8 +20,12 @@ const chunkBack = 128 // events
 
 // bringBack adds to the local log what PostgreSQL has of it and it lacks.
 func (s *Store) bringBack(ctx context.Context, t *postgres.Turn) error {
+	size, err := s.Store.LogSize(ctx)
+	if err != nil || t.Size() <= size || !t.SentAll() {
+		return err
+	}
 	own, err := s.head(ctx)
-	if err != nil || t.Size() <= own.Size || !t.SentAll() {
+	if err != nil {
 		return err
 	}
 	u, err := s.Store.Unsettled(ctx)
@@ -152,6 +158,49 @@ func (g *growing) leadsTo(ctx context.Context, t *postgres.Turn) (bool, error) {
 	}
 	root, err := tlog.TreeHash(t.Size(), g.reader(ctx))
 	return err == nil && root == there, err
+}
+
+// keepSent brings back what belay.db lacks and the mark says that PostgreSQL has: to recover belay.db would give their
+// numbers to others, and the kernel would be forked.
+func (s *Store) keepSent(ctx context.Context) error {
+	if s.there.Mark == nil {
+		return nil
+	}
+	st, _, err := s.there.Mark.Look()
+	if err != nil || st == nil {
+		return nil // it is not known what was sent
+	}
+	size, err := s.Store.LogSize(ctx)
+	if err != nil || size >= st.Head.Size {
+		return err
+	}
+	err = s.bringSent(ctx)
+	if forked := (*postgres.ForkedError)(nil); errors.Is(err, kernel.ErrRollback) || errors.As(err, &forked) {
+		return nil // PostgreSQL has lost them as well, or has others
+	}
+	if err != nil {
+		return fmt.Errorf("belay.db lacks events %d to %d, which come back from PostgreSQL, and is not recovered before: %w",
+			size+1, st.Head.Size, err)
+	}
+	return nil
+}
+
+func (s *Store) bringSent(ctx context.Context) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	central, err := s.reach(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := central.Turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.End()
+	return s.bringBack(ctx, t)
 }
 
 // keepUnsettled brings back the events of a batch that is not settled, if PostgreSQL has them: to recover belay.db

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/belay-hooks/belay/internal/highwater"
+	"github.com/belay-hooks/belay/internal/store/forward"
 	"github.com/belay-hooks/belay/internal/store/marked"
 	"github.com/belay-hooks/belay/internal/store/postgres/pgtest"
 	"github.com/belay-hooks/belay/kernel"
@@ -147,8 +148,8 @@ func TestEditedEventsAreNotBroughtBack(t *testing.T) {
 	kill(t, k.Store)
 	edit := func(from, to string) {
 		t.Helper()
-		pgtest.Exec(t, k.o.Schema, "UPDATE events SET body = convert_to(replace(convert_from(body, 'UTF8'), '"+from+
-			"', '"+to+"'), 'UTF8')")
+		edited := "replace(convert_from(body, 'UTF8'), '" + from + "', '" + to + "')"
+		pgtest.Exec(t, k.o.Schema, "UPDATE events SET body = convert_to("+edited+", 'UTF8')")
 	}
 	edit("lost-199", "made-199")
 	restore()
@@ -167,6 +168,88 @@ func TestEditedEventsAreNotBroughtBack(t *testing.T) {
 	k = k.again(nil)
 	until(t, "back", func() bool { n, err := k.LogSize(t.Context()); return err == nil && n == 203 })
 	same(t, k.Store, k.o)
+}
+
+// A mark that begins with a log in PostgreSQL does not say that this machine has sent it.
+func TestAMarkBeginsWithWhatWasCompared(t *testing.T) {
+	o := pgtest.Options(t, "k")
+	k := &forwarding{t: t, dir: t.TempDir(), o: o}
+	begin := func() { k.Store = open(t, filepath.Join(k.dir, "belay.db"), o, forward.Options{}) } // without a mark
+	begin()
+	commit(t, k, batch("before"))
+	same(t, k.Store, o)
+	restore := k.copied()
+	begin()
+	commit(t, k, batch("of another"))
+	same(t, k.Store, o)
+	newer := k.copied()
+	restore()
+	k = k.again(nil)
+	until(t, "told", func() bool { return k.State().Forked != "" })
+	if n, err := k.LogSize(t.Context()); err != nil || n != 1 {
+		t.Errorf("the log has %d events, %v", n, err)
+	}
+	kill(t, k.Store)
+	newer()
+	k = k.again(nil)
+	k.sent()
+	if st, _, err := k.guard.Look(); err != nil || st.Head.Size != 2 {
+		t.Errorf("the mark says %+v, %v", st, err)
+	}
+}
+
+// An older belay.db is brought back while PostgreSQL, which has the events that it lacks, is away. It is not recovered
+// before it is known whether they come back.
+func TestAnOlderCopyIsNotRecoveredWithoutItsEvents(t *testing.T) {
+	for name, gone := range map[string]bool{"they are there": false, "they are gone as well": true} {
+		t.Run(name, func(t *testing.T) {
+			o := pgtest.Options(t, "k")
+			p := pgtest.NewProxy(t)
+			o.DSN = p.DSN(t)
+			k := openForwarding(t, o)
+			commit(t, k, batch("before"))
+			k.sent()
+			older := k.copied()
+			lose := save(t, o.Schema)
+			k = k.again(nil)
+			commit(t, k, batch("lost"))
+			k.sent()
+			kill(t, k.Store)
+			older()
+			p.Down(true)
+			k = k.again(nil)
+			advise := func() (marked.Advice, error) { return marked.Advice{}, nil }
+			asked := 0
+			recovers := func() error {
+				return k.Recover(t.Context(), advise, func(now marked.Stand) (d marked.Decision, err error) {
+					if asked++; now.Forwarded {
+						return d, wellError{}
+					}
+					d.Event, d.Mark = batch("recovered").Events[0], now.Mark
+					d.Event.Type = phases.EventRecovery
+					d.Mark.Epoch, d.Mark.Head = d.Mark.Epoch+1, now.Database
+					return d, nil
+				})
+			}
+			if err := recovers(); !errors.Is(err, kernel.ErrUnavailable) || asked != 0 ||
+				!strings.Contains(err.Error(), "lacks events 2 to 2") {
+				t.Fatalf("without PostgreSQL: %v, and a plan was asked for %d times", err, asked)
+			}
+			if gone {
+				lose()
+			}
+			p.Down(false)
+			err := recovers()
+			if es := events(t, k); gone && (err != nil || len(es) != 2 || es[1].Type != phases.EventRecovery) ||
+				!gone && (!errors.Is(err, wellError{}) || len(es) != 2 || es[1].ID != "lost") {
+				t.Errorf("%v, %+v", err, es)
+			}
+			if !gone {
+				k.sent()
+				same(t, k.Store, pgtestDirect(t, o))
+			}
+		})
+	}
 }
 
 // A batch is in PostgreSQL and not yet here, and belay.db has to be recovered. The recovery takes the number behind it.

@@ -252,7 +252,11 @@ func (s *Store) compare(ctx context.Context, t *postgres.Turn, size int64) error
 	if t.Connection() == s.connection {
 		return nil
 	}
-	return s.compareAnew(ctx, t, size)
+	if err := s.compareAnew(ctx, t, size); err != nil {
+		return err
+	}
+	t.Compared()
+	return nil
 }
 
 func (s *Store) compareAnew(ctx context.Context, t *postgres.Turn, size int64) error {

@@ -34,6 +34,9 @@ func (s *Store) Recover(ctx context.Context, advise func() (marked.Advice, error
 	if err := s.keepUnsettled(ctx); err != nil {
 		return unavailable("recover", err)
 	}
+	if err := s.keepSent(ctx); err != nil {
+		return unavailable("recover", err)
+	}
 	err := s.Store.Recover(ctx, advise, func(now marked.Stand) (marked.Decision, error) {
 		if now.Wrong == nil && now.Repair == nil {
 			return marked.Decision{}, soundError{}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/belay-hooks/belay/internal/highwater"
 	"github.com/belay-hooks/belay/internal/restrict"
 	"github.com/belay-hooks/belay/internal/store/marked"
@@ -30,7 +32,9 @@ func (w *writer) adoptForwarded(ctx context.Context) error {
 		return nil // until this process ends: each connection would try
 	}
 	id := marked.NewID()
-	if err := m.Adopt(id, w.head()); err != nil {
+	// That this kernel has sent what is there is not known before its log is compared: see Turn.Compared.
+	none, _ := tlog.TreeHash(0, nil)
+	if err := m.Adopt(id, highwater.Head{Root: none, Seen: w.seen()}); err != nil {
 		err = fmt.Errorf("%w: %w", highwater.ErrNoPlace, err)
 		w.store.bare.Store(&err)
 		return nil
@@ -188,6 +192,9 @@ func sameEvents(a, b []phases.Event) bool {
 	}
 	return true
 }
+
+// Compared says that the log in the database is a beginning of the kernel's log, which the taker has looked at.
+func (t *Turn) Compared() { t.writer.forwarded() }
 
 // forwarded tells the mark how far the log has come. If that fails, the mark lags.
 func (w *writer) forwarded() {
