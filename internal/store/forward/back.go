@@ -8,7 +8,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/belay-hooks/belay/internal/store/postgres"
-	"github.com/belay-hooks/belay/kernel"
 )
 
 // A belay.db that is an older copy lacks the end of its log, which PostgreSQL has. If the mark says that this machine
@@ -52,7 +51,7 @@ func (s *Store) bringBack(ctx context.Context, t *postgres.Turn) error {
 		if err := s.at(stepBack); err != nil {
 			return err
 		}
-		return s.Store.BringBack(ctx, size, bodies)
+		return here(s.Store.BringBack(ctx, size, bodies))
 	})
 	if err != nil {
 		return err
@@ -175,7 +174,7 @@ func (s *Store) keepSent(ctx context.Context) error {
 		return err
 	}
 	err = s.bringSent(ctx)
-	if forked := (*postgres.ForkedError)(nil); errors.Is(err, kernel.ErrRollback) || errors.As(err, &forked) {
+	if forked := (*postgres.ForkedError)(nil); wentBack(err) || errors.As(err, &forked) {
 		return nil // PostgreSQL has lost them as well, or has others
 	}
 	if err != nil {

@@ -131,8 +131,8 @@ func TestEventsOfOthersAreNotBroughtBack(t *testing.T) {
 	}
 }
 
-// An owner of PostgreSQL has edited an event that an older belay.db lacks, and left the tree as it is. Nothing of it comes
-// back.
+// An owner of PostgreSQL has edited an event that an older belay.db lacks, and left the tree as it is. Nothing of it
+// comes back.
 func TestEditedEventsAreNotBroughtBack(t *testing.T) {
 	k := openForwarding(t, pgtest.Options(t, "k"))
 	for _, id := range []string{"before", "and", "then"} {
@@ -274,8 +274,16 @@ func TestRecoverWithAnUnsettledBatch(t *testing.T) {
 	if _, err := k.Commit(t.Context(), batch("refused")); !errors.Is(err, kernel.ErrUnavailable) {
 		t.Fatalf("without the mark: %v", err)
 	}
+	until(t, "told", func() bool { return k.State().Lost != "" || strings.Contains(k.State().Why, "belay.db") })
+	if st := k.State(); st.Lost != "" {
+		t.Errorf("PostgreSQL is said to have lost something: %+v", st)
+	}
+	err := refused(t, k, claimed("too early", "l"))
+	if text := err.Error(); strings.Contains(text, "PostgreSQL, which") || !strings.Contains(text, "wait for belay.db") {
+		t.Errorf("a claim answers %v", err)
+	}
 	advise := func() (marked.Advice, error) { return marked.Advice{}, nil }
-	err := k.Recover(t.Context(), advise, func(now marked.Stand) (d marked.Decision, err error) {
+	err = k.Recover(t.Context(), advise, func(now marked.Stand) (d marked.Decision, err error) {
 		if now.Forwarded || !errors.Is(now.Wrong, highwater.ErrMissing) {
 			t.Errorf("%+v", now)
 		}

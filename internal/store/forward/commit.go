@@ -83,8 +83,33 @@ func (e *wentBackError) Error() string {
 
 func (e *wentBackError) Unwrap() []error { return []error{kernel.ErrUnavailable, e.err} }
 
+// localError is what belay.db has refused in the middle of what needs PostgreSQL.
+type localError struct{ err error }
+
+func (e *localError) Error() string { return "belay.db: " + e.err.Error() }
+
+func (e *localError) Unwrap() error { return e.err }
+
+// here makes an error one of belay.db.
+func here(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &localError{err}
+}
+
+// wentBack reports whether an error says that PostgreSQL went back; belay.db may have, too.
+func wentBack(err error) bool {
+	var local *localError
+	return errors.Is(err, kernel.ErrRollback) && !errors.As(err, &local)
+}
+
 // away is what a call gets that needs PostgreSQL, while it cannot be used.
 func (s *Store) away(err error) error {
+	if local := (*localError)(nil); errors.As(err, &local) {
+		return fmt.Errorf("forwarding store: %w: leases and approvals wait for belay.db: %w", kernel.ErrUnavailable,
+			local.err)
+	}
 	if errors.Is(err, kernel.ErrRollback) {
 		return &wentBackError{err}
 	}

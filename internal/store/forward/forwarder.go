@@ -112,7 +112,7 @@ func (s *Store) failed(err error) {
 	switch {
 	case errors.As(err, &forked):
 		s.board.change(func(st *State) { st.Forked = forked.Error() + "; " + whatToDoForked })
-	case errors.Is(err, kernel.ErrRollback):
+	case wentBack(err):
 		s.board.change(func(st *State) { st.Lost = highwater.Reason(err) + "; " + whatToDo })
 	}
 }
@@ -180,7 +180,7 @@ func (s *Store) forwardAll(ctx context.Context) error {
 // catchUp settles what is not settled, and forwards what the local log has. Preconditions: the caller holds turns.
 func (s *Store) catchUp(ctx context.Context, t *postgres.Turn) error {
 	err := s.bringUp(ctx, t)
-	if errors.Is(err, kernel.ErrRollback) {
+	if wentBack(err) {
 		t.Lose(err)
 	}
 	return err

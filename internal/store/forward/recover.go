@@ -291,6 +291,9 @@ func (s *Store) due(ctx context.Context, t *postgres.Turn, r *recovery) error {
 			m.after = r.size
 		}
 		got, err := s.Store.Share(ctx, *m.batch, m)
+		if err != nil && !m.refused {
+			err = here(err)
+		}
 		if err != nil {
 			got, err = s.undone(ctx, m, err)
 		}

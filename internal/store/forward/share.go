@@ -91,7 +91,7 @@ func (s *Store) undone(ctx context.Context, m *middle, err error) (kernel.Receip
 		return kernel.Receipt{}, err
 	}
 	if serr := s.Store.Settle(context.WithoutCancel(ctx), m.first, m.bodies); serr != nil {
-		s.failed(serr)
+		s.failed(here(serr))
 		return kernel.Receipt{}, serr // the forwarder tries it again
 	}
 	s.nudge()
@@ -112,6 +112,7 @@ type middle struct {
 	dues    bool  // it is no batch of a caller, but what is due
 	after   int64 // what is due counts behind so many events only; -1: wherever
 	outcome sqlite.Outcome
+	refused bool  // an error is not of belay.db
 	broken  error // why PostgreSQL cannot be used
 }
 
@@ -144,6 +145,7 @@ func (m *middle) Decide(size int64, high time.Time) (d restrict.Digest, err erro
 
 // note remembers an error that says that PostgreSQL cannot be used.
 func (m *middle) note(err error) error {
+	m.refused = m.refused || err != nil
 	if err != nil && postgres.Away(err) {
 		m.broken = err
 	}
@@ -199,7 +201,7 @@ func (s *Store) settle(ctx context.Context, t *postgres.Turn) error {
 		return err
 	}
 	if err := s.Store.Settle(ctx, u.First, bodies); err != nil {
-		return err
+		return here(err)
 	}
 	s.board.change(func(st *State) { st.Unsettled = 0 })
 	return foreign
