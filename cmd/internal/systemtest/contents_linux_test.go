@@ -74,7 +74,7 @@ func TestCallersContents(t *testing.T) {
 	m.put("p/next.sh", "ls\n")
 	m.put("p/off.sh", "echo off\nrm ~/.claude/settings.json\n")
 	m.put("p/Makefile", "all:\n\techo made\noff:\n\trm -f ~/.claude/settings.json\n")
-	m.put(".claude/settings.json", `{"hooks":{"PreToolUse":[]},"env":{"TOKEN":"abc"}}`)
+	m.put(".claude/settings.json", `{"hooks":{"PreToolUse":[]},"env":{"TOKEN":"not-a-digest"}}`)
 	m.put(".claude/skills/fine/SKILL.md", "---\nname: fine\n---\n!`ls`\n")
 	m.put(".claude/skills/keys/SKILL.md", "---\nname: keys\n---\n!`cat .env`\n")
 	m.put(".ssh/id_ed25519", "the key of alice\n")
@@ -127,7 +127,7 @@ func TestCallersContents(t *testing.T) {
 	last("!the key of alice")
 
 	_ = asked(of("SessionStart", map[string]any{"source": "startup"}))
-	last("settings.json", `"counts":"sha256:`, "!unreadable", "!abc")
+	last("settings.json", `"counts":"sha256:`, "!unreadable", "!not-a-digest")
 
 	skill := func(name string) string {
 		return asked(of("PreToolUse", map[string]any{"tool_name": "Skill", "tool_use_id": "t-" + name,
