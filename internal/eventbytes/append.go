@@ -19,7 +19,7 @@ func Append(dst []byte, e *phases.Event) ([]byte, error) {
 	if out, ok := appendEvent(dst, e); ok {
 		return append(out, '}'), nil
 	}
-	rare := *e // the library keeps what it is given: the caller's event does not leave the stack for it
+	rare := *e // the library keeps its argument: the caller's event does not leave the stack for it
 	b, err := json.Marshal(&rare, json.Deterministic(true))
 	if err != nil {
 		return dst, err

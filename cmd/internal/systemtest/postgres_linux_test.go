@@ -174,7 +174,7 @@ func TestSharedStore(t *testing.T) {
 
 	// A confined daemon reads the file again: one that leads nowhere is told, and the next one is taken.
 	const older = "the connections of before are used"
-	m.writeDSN("postgres://nobody@/none?host=/run/postgresql")
+	m.writeDSN("postgres://none@/none?host=/run/postgresql")
 	if !s.statusSays(bob, true, older) {
 		t.Errorf("no word of a DSN that does not work\n%s", tail(m.log.String()))
 	}

@@ -110,7 +110,7 @@ func (a *appending) message(h *held, t *attempt) net.Buffers {
 	}
 	f = append(f, 0, 0) // results as they come
 	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-1+len(bodies)+len(f)))
-	f = append(f, "E\x00\x00\x00\x09\x00\x00\x00\x00\x00"+ // executes the portal, whatever it returns
+	f = append(f, "E\x00\x00\x00\x09\x00\x00\x00\x00\x00"+ // executes the portal, with any result
 		"S\x00\x00\x00\x04"...) // and ends the transaction
 	a.head, a.foot = b, f
 	return net.Buffers{b, bodies, f}
